@@ -1,0 +1,8 @@
+"""The estimator contract: parameters, state, doors."""
+
+from onepass.base.errors import DivergedError, ModelFileError
+from onepass.base.learner import Learner
+from onepass.base.state import Field, State
+from onepass.base.tasks import Classifier, Regressor
+
+__all__ = ["Classifier", "DivergedError", "Field", "Learner", "ModelFileError", "Regressor", "State"]

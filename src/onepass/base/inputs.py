@@ -1,0 +1,120 @@
+"""What users hand in, as rows that the loop can take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array
+from sklearn.utils.validation import _check_feature_names, _get_feature_names
+
+from onepass.compiled.checks import OUT_OF_RANGE, SORTED, csr_order
+from onepass.compiled.rows import DenseRows, SparseRows
+
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+
+# What a block may hold: enough rows to forget the cost of a call, few enough to be converted in the cache.
+BLOCK_ROWS, BLOCK_BYTES = 8192, 1 << 22
+
+
+class Rows:
+    """A table of numbers, dense or CSR, handed out in typed, read-only blocks."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+        self.sparse = sp.issparse(data)
+        self.n, self.width = data.shape
+        self._indptr: Any = None
+        if self.sparse:
+            self._indptr, self._indices, self._values = map(readonly, (data.indptr, data.indices, data.data))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type to learn in: float32 stays float32, anything else is float64."""
+        return FLOATS[1] if self.data.dtype == FLOATS[1] else FLOATS[0]
+
+    @property
+    def nbytes(self) -> int:
+        return int(self._values.nbytes + self._indices.nbytes) if self.sparse else int(self.data.nbytes)
+
+    def blocks(self, start: int = 0) -> Iterator[tuple[int, int]]:
+        row_bytes = max(1, self.nbytes // max(1, self.n))
+        step = int(np.clip(BLOCK_BYTES // row_bytes, 16, BLOCK_ROWS))
+        for first in range(start, self.n, step):
+            yield first, min(first + step, self.n)
+
+    def block(self, start: int, stop: int, dtype: np.dtype[Any], bias: Any) -> Any:
+        """Rows start..stop as the record that kernels take. C-ordered data of this type is not copied."""
+        if not self.sparse:
+            return DenseRows(readonly(np.ascontiguousarray(self.data[start:stop], dtype)), bias)
+        indptr = self._indptr[start : stop + 1]
+        if self._values.dtype == dtype:
+            return SparseRows(indptr, self._indices, self._values, bias)
+        low, high = indptr[0], indptr[-1]
+        values = readonly(self._values[low:high].astype(dtype))
+        return SparseRows(readonly(indptr - low), self._indices[low:high], values, bias)
+
+    def values(self, t: int) -> Any:
+        """The stored numbers of row t."""
+        return self._values[self._indptr[t] : self._indptr[t + 1]] if self.sparse else self.data[t]
+
+
+def readonly(array: Any) -> Any:
+    """A view that cannot be written: one type for Numba, and no kernel can change a user's data."""
+    view = array.view(np.ndarray)
+    view.flags.writeable = False
+    return view
+
+
+def names_of(X: Any) -> list[str] | None:
+    """The column names of a data frame, where all are strings."""
+    names = _get_feature_names(X)
+    return None if names is None else [str(name) for name in names]
+
+
+def rows_of(X: Any, estimator: Any, *, fitted: bool) -> Rows:
+    """Check X and wrap it. Values are not looked at: what is not finite shows in the scores."""
+    if type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS and X.shape[0] and X.shape[1]:
+        if fitted and hasattr(estimator, "feature_names_in_"):
+            _check_feature_names(estimator, X, reset=False)
+        return Rows(X)
+    if fitted:
+        _check_feature_names(estimator, X, reset=False)
+    if nw.dependencies.is_into_dataframe(X) and not nw.dependencies.is_pandas_dataframe(X):
+        X = nw.from_native(X, eager_only=True).to_numpy()
+    if sp.issparse(X):
+        X = X.tocsr() if X.format != "csr" else X
+    checked = check_array(
+        X, accept_sparse="csr", accept_large_sparse=True, ensure_all_finite=False, estimator=estimator, input_name="X"
+    )
+    return Rows(_canonical(checked) if sp.issparse(checked) else np.asarray(checked))
+
+
+def _canonical(X: Any) -> Any:
+    """CSR with ascending indices, each once; the user's matrix is left as it is."""
+    order = csr_order(readonly(X.indptr), readonly(X.indices), X.shape[1])
+    if order == OUT_OF_RANGE:
+        raise ValueError(f"X is not a valid CSR matrix: an index lies outside its {X.shape[1]} columns.")
+    if order != SORTED:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def named_values(x: Mapping[str, Any]) -> dict[str, float]:
+    """A dict of features with numbers only: text becomes the feature "name=text" of value 1, as in scikit-learn's hasher."""
+    if all(type(value) is float or type(value) is int for value in x.values()):
+        return dict(x)
+    named: dict[str, float] = {}
+    for name, value in x.items():
+        if isinstance(value, str):
+            named[f"{name}={value}"] = 1.0
+        else:
+            try:
+                named[name] = float(value)
+            except (TypeError, ValueError):
+                raise TypeError(f"Feature {name!r} has the value {value!r}; give a number or a text.") from None
+    return named

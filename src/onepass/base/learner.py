@@ -1,0 +1,585 @@
+"""The contract of every learner: parameters, a state, and one loop behind every door."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+
+from onepass.base.errors import DivergedError
+from onepass.base.inputs import Rows, named_values, names_of, readonly, rows_of
+from onepass.base.state import Array, Field, State
+from onepass.compiled.average import DECAY, HALF_LIFE, UNIFORM, Averaged, Lazy, NoAverage, Strided
+from onepass.compiled.checks import first_bad_row
+from onepass.compiled.kernel import machine_code
+from onepass.compiled.loop import Weights, run
+from onepass.compiled.rows import DenseRows, SparseRows
+
+# An average is blended so often that it costs a fraction of the step itself; small states afford it after every example.
+BLEND_EVERY = 16
+
+
+class Learner(BaseEstimator):
+    """Base of all learners. A subclass declares its forms and makes records for the loop; see CONTRIBUTING.md.
+
+    The doors `learn_one`, `partial_fit`, `test_then_train` and `predict` all run the same compiled loop, so the same examples in the
+    same order give the same model to the bit, however they are cut into calls.
+    """
+
+    _forms: ClassVar[dict[str, dict[str, Field]]] = {}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "fit_intercept": ["boolean"],
+        "average": ["boolean", None, StrOptions({"uniform"}), Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "grow": ["boolean", None],
+    }
+
+    # Parameters that every learner has.
+    fit_intercept: bool
+    average: bool | str | float | None
+    max_iter: int
+    grow: bool | None
+
+    _state: State | None = None
+    _bound: _Bound | None = None
+
+    # --- what a subclass says ---
+
+    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+        """The record that the learner's rules are written for, from arrays by name."""
+        raise NotImplementedError
+
+    def _sizes(self) -> dict[str, int]:
+        """The sizes of the axes that are neither features nor classes."""
+        return {}
+
+    def _prepare(self, state: State) -> None:
+        """Finish fresh arrays of a model whose features are all known."""
+
+    def _weights_are_switches(self) -> bool:
+        """Whether the optimisation problem has no loss term to weigh, so that only the weights 0 and 1 mean anything."""
+        return False
+
+    def _targets(self, y: Any, n: int) -> Any:
+        raise NotImplementedError
+
+    def _codes(self, state: State, y: Any) -> tuple[Array, int]:
+        """Targets as the loop takes them, and how many of them could be had before an unknown one."""
+        raise NotImplementedError
+
+    def _code_of(self, state: State, y: Any) -> Array | None:
+        """One target, as an array of one code; None if it is unknown."""
+        raise NotImplementedError
+
+    def _width(self, state: State) -> int:
+        """How many scores an example has."""
+        return 1
+
+    # --- parameters ---
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        if not name.startswith("_"):
+            object.__setattr__(self, "_bound", None)  # the records hold the old value
+
+    def __getstate__(self) -> dict[str, Any]:
+        content: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in content.items() if name != "_bound"}
+
+    def _check_parameters(self) -> None:
+        validate_parameter_constraints(
+            self._parameter_constraints, self.get_params(deep=False), caller_name=type(self).__name__
+        )
+
+    # --- state ---
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._state is not None
+
+    def _fitted(self) -> State:
+        if self._state is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before using this"
+                " estimator."
+            )
+        return self._state
+
+    def _attribute(self, name: str) -> State:
+        """The state, or the AttributeError that a fitted attribute gives on a fresh model."""
+        if self._state is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: it has not learned anything yet.")
+        return self._state
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features."""
+        return self._attribute("n_features_in_").n_features
+
+    @property
+    def feature_names_in_(self) -> Array:
+        """The names of the features, where they have names."""
+        columns = self._attribute("feature_names_in_").columns
+        if columns is None:
+            raise AttributeError("the features have no names")
+        return np.array(list(columns), dtype=object)
+
+    @property
+    def n_iter_(self) -> int:
+        """The number of passes of the last `fit`, or 1."""
+        return max(1, self._attribute("n_iter_").n_iter)
+
+    @property
+    def t_(self) -> int:
+        """How many examples have been learned from."""
+        return self._attribute("t_").t
+
+    @property
+    def updates_(self) -> int:
+        """How many examples changed the weights."""
+        return self._attribute("updates_").updates
+
+    def copy(self) -> Self:
+        """An independent copy, state included."""
+        other = type(self)(**self.get_params(deep=False))
+        other._state = None if self._state is None else self._state.copy()
+        return other
+
+    def _new_state(self, form: str, dtype: Any, n_features: int, names: list[str] | None, **about: Any) -> State:
+        self._check_parameters()
+        seed = self._seed()
+        state = State(form, np.dtype(dtype), seed, self._forms[form], self._sizes(), n_features=n_features, **about)
+        state.columns = None if names is None else {name: j for j, name in enumerate(names)}
+        state.allocate()
+        if not state.grow_features:
+            self._prepare(state)
+        if self.average is not None and self.average is not False:
+            state.average(self._clock())
+        return state
+
+    def _seed(self) -> int:
+        random_state = getattr(self, "random_state", None)
+        return int(check_random_state(random_state).randint(2**31 - 1)) if hasattr(self, "random_state") else 0
+
+    def _clock(self) -> Array:
+        if self.average == "uniform":
+            kind, life = UNIFORM, 0.0
+        elif self.average is True:
+            kind, life = DECAY, 0.0
+        else:
+            kind, life = HALF_LIFE, float(self.average)  # type: ignore[arg-type]
+        return np.array([0.0, 0.0, kind, life])
+
+    def _averaged(self, state: State, name: str) -> Array:
+        """An array of the state as predictions see it: its average, where there is one."""
+        if f"gap.{name}" in state.arrays:
+            factor = state.dtype.type(state.arrays["clock"][0])
+            return state.arrays[name] - factor * state.arrays[f"gap.{name}"]  # type: ignore[no-any-return]
+        return state.arrays.get(f"mean.{name}", state.arrays[name])
+
+    def _bind(self) -> _Bound:
+        """State and parameters as the records that the loop takes; kept until one of them changes."""
+        if self._bound is None:
+            self._check_parameters()
+            self._bound = _Bound(self, self._fitted())
+        return self._bound
+
+    # --- the doors for tables ---
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from the rows in their order, once, going on from where the model is."""
+        self._learn(X, y, classes, sample_weight)
+        return self
+
+    def test_then_train(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Array:
+        """`partial_fit` that returns the scores each row had before it was learned from.
+
+        (n,) for two classes and for regression, (n, K) otherwise, the columns in the order of `classes_`; NaN where a label was
+        not yet known. Exactly what `decision_function` would have said of the row just then.
+        """
+        pieces: list[tuple[Array | None, Array]] = []
+        self._learn(X, y, classes, sample_weight, pieces)
+        return self._joined(pieces)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Start anew, and learn from the rows in their order, `max_iter` times or until a pass changes nothing."""
+        self._check_parameters()
+        before, self._state, self._bound = self._state, None, None
+        try:
+            for passes in range(1, self.max_iter + 1):
+                updates = 0 if self._state is None else self._state.updates
+                self._learn(X, y, None, sample_weight, whole=True)
+                state = self._fitted()
+                state.n_iter = passes
+                if state.updates == updates:
+                    break
+        except BaseException:
+            self._state, self._bound = before, None
+            raise
+        return self
+
+    def _scores(self, X: Any) -> Array:
+        """The scores of each row: (n,), or (n, K) in the form for many classes."""
+        state = self._fitted()
+        rows = self._rows(X, state)
+        scores = np.empty((rows.n, self._width(state)), state.dtype)
+        bound = self._bind()
+        for start, stop in rows.blocks():
+            block = rows.block(start, stop, state.dtype, bound.bias)
+            done = bound.run(block, bound.no_targets, bound.predict_only, scores[start:stop])
+            if done < stop - start:
+                self._refuse(rows, start + done)
+        return scores if state.form == "multiclass" else scores[:, 0]
+
+    # --- the doors for one example ---
+
+    def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
+        """Learn from one example: a dict of features, a 1-d array or a sparse row. `w` is its weight."""
+        one = self._bound or (self._state is not None and self._bind())
+        if one and w == 1.0 and one.weighs_all_alike:
+            code = one.codes.get(y) if one.codes is not None else self._code_of(one.state, y)
+            if code is not None:
+                rows = one.row(x)
+                if rows is not None:
+                    if one.run(rows, code, one.learn_all, one.scores) != 1:
+                        self._refuse_one(x)
+                    return
+        self._learn_one_slowly(x, y, w)
+
+    def _score_one(self, x: Any) -> Array | None:
+        """The scores of one example; None if nothing has been learned yet."""
+        if self._state is None:
+            return None
+        one = self._bind()
+        rows = one.row(x)
+        if rows is None:
+            rows = self._row_slowly(x, one)
+        scores = np.empty((1, one.width), one.state.dtype)
+        if one.run(rows, one.no_targets, one.predict_only, scores) != 1:
+            self._refuse_one(x)
+        return scores
+
+    def _learn_one_slowly(self, x: Any, y: Any, w: float) -> None:
+        """What the quick road leaves: a first example, new features or labels, text, weights."""
+        if isinstance(x, Mapping):
+            X: Any = [x]
+        elif sp.issparse(x):
+            X = x.reshape(1, -1)
+        else:
+            X = np.asarray(x)
+            if X.ndim != 1:
+                raise ValueError(f"learn_one takes one example: a dict, a 1-d array or a sparse row, got an array of shape {X.shape}.")
+            X = X[None]
+        self._learn(X, [y], None, None if w == 1.0 else [w], one=True)
+
+    def _row_slowly(self, x: Any, one: _Bound) -> Any:
+        """One example for prediction. Features that are not known count for nothing."""
+        state = one.state
+        if isinstance(x, Mapping):
+            columns = self._columns(state)
+            known = [(columns[name], value) for name, value in named_values(x).items() if name in columns]
+            known.sort()
+            indices = np.array([j for j, _ in known], np.int32)
+            values = np.array([value for _, value in known], state.dtype)
+            return SparseRows(np.array([0, len(known)], np.int32), indices, values, one.bias)
+        rows = self._rows(x.reshape(1, -1) if sp.issparse(x) else np.asarray(x).reshape(1, -1), state)
+        return rows.block(0, 1, state.dtype, one.bias)
+
+    def _columns(self, state: State) -> dict[str, int]:
+        if state.columns is None:
+            raise ValueError(
+                f"This {type(self).__name__} was fitted on {state.n_features} features without names; pass a 1-d array, not a dict."
+            )
+        return state.columns
+
+    # --- the pass ---
+
+    def _learn(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any,
+        sample_weight: Any,
+        pieces: list[tuple[Array | None, Array]] | None = None,
+        *,
+        whole: bool = False,
+        one: bool = False,
+    ) -> None:
+        """Learn from a table. Either all of it is learned from, or an error is raised and the model is as it was before."""
+        named = _are_named(X)
+        fresh = self._state is None
+        rows = None if named else rows_of(X, self, fitted=not fresh)
+        target = self._targets(y, len(X) if rows is None else rows.n)
+        if fresh:
+            grow = self.grow if self.grow is not None else (named or one)
+            names = [] if rows is None else names_of(X)
+            self._state = self._first_state(rows, names, target, classes, grow, whole)
+            self._bound = None
+        try:
+            state = self._fitted()
+            if not fresh:
+                self._check_classes(state, classes)
+            newcomers: dict[str, int] = {}
+            if rows is None:
+                rows, newcomers = self._named_rows(X, state, grow=state.grow_features)
+            self._check_width(rows.width, state)
+            self._guarded_pass(state, rows, target, self._weights(sample_weight, rows.n), pieces)
+            if newcomers:
+                self._columns(self._fitted()).update(newcomers)
+        except BaseException:
+            if fresh:
+                self._state, self._bound = None, None
+            raise
+
+    def _guarded_pass(self, state: State, rows: Rows, target: Any, weights: Array | None, pieces: Any) -> None:
+        """Run the pass so that an error leaves no trace: by a copy of the state where that is smaller than the data, else by
+        looking at the data first. Either way the data is read from memory once."""
+        saved = state.copy() if state.nbytes <= rows.nbytes else None
+        try:
+            if saved is None:
+                self._check_first(state, rows, target)
+            if rows.width > state.n_features:
+                state.widen(rows.width)
+                self._bound = None
+            self._run_pass(rows, target, weights, pieces)
+        except BaseException:
+            if saved is not None:
+                self._state, self._bound = saved, None
+            raise
+
+    def _check_first(self, state: State, rows: Rows, target: Any) -> None:
+        bad = first_bad_row(rows.block(0, rows.n, state.dtype, state.dtype.type(0)), rows.n)
+        if bad < rows.n:
+            self._refuse(rows, bad)
+        if not state.grow_classes:
+            _, known = self._codes(state, target)
+            if known < rows.n:
+                self._refuse_label(target[known])
+
+    def _run_pass(self, rows: Rows, target: Any, weights: Array | None, pieces: list[tuple[Array | None, Array]] | None) -> None:
+        start = 0
+        for _, stop in rows.blocks():
+            while start < stop:
+                state, newcomer = self._fitted(), None
+                codes, known = self._codes(state, target[start:stop])
+                if known == 0:
+                    if not state.grow_classes:
+                        self._refuse_label(target[start])
+                    newcomer = state.add_class(target[start])
+                    self._bound = None
+                    codes, known = self._codes(state, target[start:stop])
+                bound = self._bind()
+                end = start + known
+                gate = self._gate(state, bound, codes[:known], None if weights is None else weights[start:end])
+                scores = np.empty((known, bound.width), state.dtype)
+                block = rows.block(start, end, state.dtype, bound.bias)
+                done = bound.run(block, codes[:known], gate, scores)
+                if done < known:
+                    self._refuse(rows, start + done)
+                if pieces is not None:
+                    if newcomer is not None:
+                        scores[0, newcomer] = np.nan
+                    pieces.append((state.classes, scores))
+                start = end
+
+    def _joined(self, pieces: list[tuple[Array | None, Array]]) -> Array:
+        state = self._fitted()
+        if state.form != "multiclass":
+            return np.concatenate([scores[:, 0] for _, scores in pieces])
+        assert state.classes is not None
+        joined = np.full((sum(len(scores) for _, scores in pieces), len(state.classes)), np.nan, state.dtype)
+        start = 0
+        for classes, scores in pieces:
+            joined[start : start + len(scores), np.searchsorted(state.classes, classes)] = scores
+            start += len(scores)
+        return joined
+
+    def _gate(self, state: State, bound: _Bound, codes: Array, weights: Array | None) -> Any:
+        if weights is None:
+            return bound.learn_all
+        return Weights(np.ascontiguousarray(weights, state.dtype), state.dtype.type(1))
+
+    def _weights(self, sample_weight: Any, n: int) -> Array | None:
+        if sample_weight is None:
+            return None
+        weights = np.asarray(sample_weight, np.float64)
+        if weights.ndim == 0:
+            weights = np.full(n, float(weights))
+        if weights.shape != (n,):
+            raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(n,)}!")
+        if not np.isfinite(weights).all() or (weights < 0).any():
+            raise ValueError("sample_weight must be finite and not negative.")
+        if self._weights_are_switches() and not np.isin(weights, (0, 1)).all():
+            raise ValueError(
+                f"{type(self).__name__} with these parameters has no loss term to weigh: sample_weight may only be 0 or 1."
+            )
+        return weights
+
+    # --- features ---
+
+    def _rows(self, X: Any, state: State) -> Rows:
+        """Rows to predict. Features that a growing model does not know count for nothing."""
+        if _are_named(X):
+            return self._named_rows(X, state, grow=False)[0]
+        rows = rows_of(X, self, fitted=True)
+        if rows.width > state.n_features and state.grow_features:
+            return Rows(rows.data[:, : state.n_features])
+        self._check_width(rows.width, state)
+        return rows
+
+    def _check_width(self, width: int, state: State) -> None:
+        if width != state.n_features and not state.grow_features:
+            raise ValueError(
+                f"X has {width} features, but {type(self).__name__} is expecting {state.n_features} features as input."
+            )
+
+    def _named_rows(self, examples: list[Mapping[str, Any]], state: State, *, grow: bool) -> tuple[Rows, dict[str, int]]:
+        """Dicts of features as CSR rows, and the places of features that are new; without `grow` those count for nothing."""
+        columns = self._columns(state)
+        newcomers: dict[str, int] = {}
+        indptr, indices, values = [0], list[int](), list[float]()
+        for x in examples:
+            named = named_values(x)
+            self._check_named(named)
+            pairs = []
+            for name, value in named.items():
+                j = columns.get(name, newcomers.get(name))
+                if j is None and grow:
+                    j = newcomers[name] = len(columns) + len(newcomers)
+                if j is not None:
+                    pairs.append((j, value))
+            pairs.sort()
+            indices.extend(j for j, _ in pairs)
+            values.extend(value for _, value in pairs)
+            indptr.append(len(indices))
+        shape = (len(examples), len(columns) + len(newcomers))
+        return Rows(sp.csr_array((np.array(values, float), np.array(indices, np.int32), np.array(indptr, np.int32)), shape)), newcomers
+
+    # --- refusals ---
+
+    def _refuse(self, rows: Rows, t: int) -> None:
+        values = np.asarray(rows.values(t), np.float64)
+        if np.isnan(values).any():
+            raise ValueError(f"Input X contains NaN (row {t}). {type(self).__name__} does not accept missing values.")
+        state = self._fitted()
+        with np.errstate(over="ignore"):
+            values = values.astype(state.dtype)
+            if np.isinf(values).any():
+                raise ValueError(f"Input X contains infinity or a value too large for {state.dtype!r} (row {t}).")
+            if not np.isfinite(values @ values):
+                raise ValueError(
+                    f"Row {t} of X is too large: its squared norm overflows {state.dtype}. Scale the features first, for example"
+                    " with onepass.UnitNorm or onepass.StandardScaler."
+                )
+        raise DivergedError(
+            f"The scores of {type(self).__name__} are no longer finite at row {t}, though the data is. Scale the features, or use a"
+            " smaller C."
+        )
+
+    def _refuse_one(self, x: Any) -> None:
+        if isinstance(x, Mapping):
+            named = named_values(x)
+            self._check_named(named)
+            x = np.array(list(named.values()))
+        self._refuse(Rows(x.tocsr() if sp.issparse(x) else np.asarray(x).reshape(1, -1)), 0)
+
+    def _check_named(self, named: dict[str, float]) -> None:
+        for name, value in named.items():
+            if not math.isfinite(value):
+                raise ValueError(f"Feature {name!r} is {value}: Input X contains {'NaN' if math.isnan(value) else 'infinity'}.")
+
+    def _refuse_label(self, label: Any) -> None:
+        raise ValueError("classes should include all valid labels that can be in y")
+
+    def _check_classes(self, state: State, classes: Any) -> None:
+        """Refuse `classes` that differ from those of an earlier call."""
+
+    def _first_state(
+        self, rows: Rows | None, names: list[str] | None, target: Any, classes: Any, grow: bool, whole: bool
+    ) -> State:
+        raise NotImplementedError
+
+
+def _are_named(X: Any) -> bool:
+    return isinstance(X, list) and bool(X) and all(isinstance(x, Mapping) for x in X)
+
+
+class _Bound:
+    """A learner's state bound to the compiled loop: records, entry points and the work space of its single writer."""
+
+    def __init__(self, learner: Learner, state: State) -> None:
+        dtype = state.dtype
+        arrays = dict(state.arrays)
+        additive = [name for name, role in state.fields.items() if role.additive]
+        self.average: Any = NoAverage(0)
+        if "clock" in arrays:
+            clock = arrays["clock"]
+            if additive:
+                (name,) = additive
+                gap = arrays[f"gap.{name}"]
+                self.average = Lazy(learner._record(state.form, {**arrays, name: gap}), gap, clock)
+                arrays[name] = Averaged(arrays[name], gap, clock)
+            else:
+                means = {name: arrays[f"mean.{name}"] for name in state.fields}
+                stride = int(np.clip(sum(mean.size for mean in means.values()) // 256, 1, BLEND_EVERY))
+                self.average = Strided(learner._record(state.form, means), clock, stride)
+        self.model = learner._record(state.form, arrays)
+        self.state = state
+        self.width = learner._width(state)
+        self.count = state.arrays["count"]
+        self.bias = dtype.type(1 if learner.fit_intercept else 0)
+        self.no_targets = np.empty(0, np.int64 if state.form == "multiclass" else dtype)
+        self.learn_all = Weights(np.empty(0, dtype), dtype.type(1))
+        self.predict_only = Weights(np.empty(0, dtype), dtype.type(0))
+        self.scores = np.empty((1, self.width), dtype)
+        self.weighs_all_alike = getattr(learner, "class_weight", None) is None
+        self.codes: dict[Any, Array] | None = None
+        if state.classes is not None:
+            labels = state.classes.tolist()
+            self.codes = {label: learner._code_of(state, label) for label in labels}  # type: ignore[misc]
+            self.labels = labels
+        self._entries: dict[Any, Callable[..., int]] = {}
+        self._shape, self._strides = (state.n_features,), (dtype.itemsize,)
+        self._last: tuple[list[str], Array, Array, Array | None] | None = None
+
+    def run(self, rows: Any, targets: Array, gate: Any, scores: Array) -> int:
+        kind = (type(rows), rows[0].dtype)
+        entry = self._entries.get(kind)
+        if entry is None:
+            typed = type(rows)(*map(readonly, rows[:-1]), rows[-1])  # one type for all doors
+            entry = self._entries[kind] = machine_code(run, self.model, self.average, typed, targets, gate, scores, self.count)
+        return entry(self.model, self.average, rows, targets, gate, scores, self.count)
+
+    def row(self, x: Any) -> Any:
+        """One example as rows, for the common cases; None for those that need a closer look."""
+        if type(x) is np.ndarray:
+            if x.shape == self._shape and x.dtype is self.state.dtype and x.strides == self._strides:
+                return DenseRows(x[None], self.bias)
+        elif type(x) is dict:
+            last = self._last
+            if last is None or last[0] != list(x):
+                last = self._last = self._places(x)
+            if last is not None:
+                _, indptr, indices, order = last
+                try:
+                    values = np.fromiter(x.values(), self.state.dtype, len(x))
+                except (TypeError, ValueError):
+                    return None
+                return SparseRows(indptr, indices, values if order is None else values[order], self.bias)
+        return None
+
+    def _places(self, x: dict[str, Any]) -> tuple[list[str], Array, Array, Array | None] | None:
+        """The places of a dict's features, for the next dict with the same keys in the same order."""
+        columns = self.state.columns
+        if columns is None or not all(name in columns and type(value) in (float, int) for name, value in x.items()):
+            return None
+        indices = np.array([columns[name] for name in x], np.int32)
+        order = None if np.all(indices[:-1] < indices[1:]) else np.argsort(indices)
+        return list(x), np.array([0, len(x)], np.int32), indices if order is None else indices[order], order

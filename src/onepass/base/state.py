@@ -1,0 +1,140 @@
+"""The state of a learner: everything that changes while it learns, and nothing else."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from onepass.compiled.loop import T, UPDATES
+
+Array = npt.NDArray[Any]
+
+GROWING_AXES = ("features", "classes")
+
+
+@dataclass(frozen=True)
+class Field:
+    """The role of one array of a state.
+
+    `axes` names its axes: "features" (one entry more than there are features, slot 0 being the bias), "classes", or a size that
+    the learner gives. New entries are zero, or drawn from U(-0.1, 0.1) where `draw` is set. `additive` says that the array changes
+    by `add(w, a, x)` only, so that it can be averaged lazily; any other array is blended as a whole.
+    """
+
+    axes: str
+    draw: bool = False
+    additive: bool = False
+
+
+@dataclass
+class State:
+    """Arrays by name, and what they are about. Arrays may hold spare room at the end of their features axis."""
+
+    form: str
+    dtype: np.dtype[Any]
+    seed: int
+    fields: dict[str, Field]
+    sizes: dict[str, int]
+    grow_features: bool = False
+    grow_classes: bool = False
+    n_features: int = 0
+    n_iter: int = 0
+    classes: Array | None = None
+    columns: dict[str, int] | None = None  # features by name, where they have names
+    arrays: dict[str, Array] = field(default_factory=dict)
+
+    @property
+    def t(self) -> int:
+        return int(self.arrays["count"][T])
+
+    @property
+    def updates(self) -> int:
+        return int(self.arrays["count"][UPDATES])
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in self.arrays.values())
+
+    def copy(self) -> State:
+        other = copy.copy(self)
+        other.arrays = {name: array.copy() for name, array in self.arrays.items()}
+        other.columns = None if self.columns is None else dict(self.columns)
+        return other
+
+    def allocate(self) -> None:
+        """Make the arrays for the present number of features and classes."""
+        self.arrays["count"] = np.zeros(2, np.int64)
+        for name in self.fields:
+            self.arrays[name] = self._entries(name, {**self.sizes, **self._extent()})
+
+    def average(self, clock: Array) -> None:
+        """Add the arrays of an average: `gap.NAME` for an additive field, `mean.NAME` for any other."""
+        self.arrays["clock"] = clock
+        for name, role in self.fields.items():
+            if role.additive:
+                self.arrays[f"gap.{name}"] = np.zeros_like(self.arrays[name])
+            else:
+                self.arrays[f"mean.{name}"] = self.arrays[name].copy()
+
+    def widen(self, n_features: int) -> None:
+        """Make room for more features; old entries keep their place and their values."""
+        self.n_features = n_features
+        for name, array in self.arrays.items():
+            role = self.fields.get(name.split(".")[-1])
+            if role is None or "features" not in role.axes.split():
+                continue
+            axis = role.axes.split().index("features")
+            if array.shape[axis] < n_features + 1:
+                extent = {**self.sizes, **self._extent(), "features": max(n_features + 1, array.shape[axis] * 3 // 2)}
+                wider = self._entries(name, extent)
+                wider[tuple(slice(size) for size in array.shape)] = array
+                self.arrays[name] = wider
+
+    def add_class(self, label: Any) -> int:
+        """Take in a new label, in sorted order, with fresh weights; its index."""
+        assert self.classes is not None
+        known = self.classes.tolist()
+        order = len(known)
+        k = int(np.searchsorted(self.classes, label)) if order else 0
+        for name, array in list(self.arrays.items()):
+            role = self.fields.get(name.split(".")[-1])
+            if role is not None and "classes" in role.axes.split():
+                fresh = self._entries(name, {**self.sizes, "features": array.shape[-1], "classes": 1}, first=order)
+                self.arrays[name] = np.ascontiguousarray(np.insert(array, k, fresh[0], axis=0))
+        if "class_counts" in self.arrays:
+            self.arrays["class_counts"] = np.insert(self.arrays["class_counts"], k, 0)
+        self.classes = _label_array([*known[:k], label, *known[k:]])
+        return k
+
+    def _extent(self) -> dict[str, int]:
+        return {"features": self.n_features + 1, "classes": 0 if self.classes is None else len(self.classes)}
+
+    def _entries(self, name: str, extent: dict[str, int], first: int = 0) -> Array:
+        """Fresh entries of an array: zeros, or numbers that depend on (seed, field, row) alone, so that growing piece by piece
+        draws what one allocation would have drawn."""
+        kind, _, plain = name.rpartition(".")
+        role = self.fields[plain]
+        shape = tuple(extent[axis] for axis in role.axes.split())
+        if not role.draw or kind == "gap":
+            return np.zeros(shape, self.dtype)
+        rows, width = (1, shape[0]) if len(shape) == 1 else shape
+        stream = list(self.fields).index(plain)
+        return drawn(self.seed, stream, first, rows, width).reshape(shape).astype(self.dtype)
+
+
+def drawn(seed: int, stream: int, first: int, rows: int, width: int) -> Array:
+    """Rows of U(-0.1, 0.1) from a counter-based generator: row j depends on (seed, stream, j) alone."""
+    steps = -(-width // 4)  # Philox gives four numbers a step of its counter
+    bits = np.random.Philox(key=(stream << 64) | seed)
+    bits.advance(first * steps)
+    numbers = np.random.Generator(bits).random((rows, 4 * steps))
+    return 0.2 * numbers[:, :width] - 0.1
+
+
+def _label_array(labels: list[Any]) -> Array:
+    """Labels as scikit-learn keeps them: numbers and booleans by their type, strings as fixed-width text."""
+    return np.array(labels)

@@ -1,0 +1,196 @@
+"""Classifiers and regressors: what their targets are, and the doors that follow from it."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from onepass.base.inputs import Rows
+from onepass.base.labels import classes_of, declared_classes, encode_labels, label_array
+from onepass.base.learner import Learner, _Bound
+from onepass.base.state import Array, State
+from onepass.compiled.checks import balance
+from onepass.compiled.loop import Weights
+
+FLOAT64 = np.dtype(np.float64)
+
+
+class Classifier(ClassifierMixin, Learner):
+    """A learner of labels. Two classes known from the start have the form "binary" (one score; 0 and above is `classes_[1]`);
+    everything else has the form "multiclass" (a score a class; the largest wins, the first among equals)."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Learner._parameter_constraints,
+        "classes": ["array-like", None],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
+
+    classes: Any
+    class_weight: Any
+
+    @property
+    def classes_(self) -> Array:
+        """The labels, sorted."""
+        classes = self._attribute("classes_").classes
+        assert classes is not None
+        return classes
+
+    def decision_function(self, X: Any) -> Array:
+        """The score of each row: (n,) for two classes, positive for `classes_[1]`; (n, K) for more."""
+        return self._scores(X)
+
+    def predict(self, X: Any) -> Array:
+        """The label of each row."""
+        state = self._fitted()
+        scores = self._scores(X)
+        assert state.classes is not None
+        return state.classes[np.argmax(scores, axis=1) if scores.ndim == 2 else (scores >= 0).astype(np.intp)]
+
+    def predict_one(self, x: Any) -> Any:
+        """The label of one example; None while no label is known."""
+        scores = self._score_one(x)
+        if scores is None:
+            return None
+        labels = self._bind().labels
+        return labels[int(scores.argmax()) if scores.size != 1 or len(labels) == 1 else scores.item() >= 0]
+
+    # --- what the base asks ---
+
+    def _width(self, state: State) -> int:
+        assert state.classes is not None
+        return 1 if state.form == "binary" else len(state.classes)
+
+    def _targets(self, y: Any, n: int) -> Array:
+        return label_array(y, n)
+
+    def _code(self, state: State) -> tuple[int, int, Any]:
+        """Codes are a k + b: -1 and 1 in the form for two classes, else 0 .. K-1."""
+        return (2, -1, state.dtype) if state.form == "binary" else (1, 0, np.int64)
+
+    def _codes(self, state: State, y: Array) -> tuple[Array, int]:
+        assert state.classes is not None
+        a, b, dtype = self._code(state)
+        codes = np.empty(len(y), dtype)
+        return codes, encode_labels(y, state.classes, a, b, codes) if len(state.classes) else 0
+
+    def _code_of(self, state: State, y: Any) -> Array | None:
+        codes, known = self._codes(state, label_array([y]))
+        return codes if known else None
+
+    def _first_state(
+        self, rows: Rows | None, names: list[str] | None, target: Any, classes: Any, grow: bool, whole: bool
+    ) -> State:
+        given = self.classes if classes is None else classes
+        if given is not None:
+            labels = declared_classes(given)
+        elif target.dtype.kind == "b":
+            labels = np.array([False, True])
+        elif whole and self.grow is not True:
+            labels = classes_of(target)
+            if len(labels) < 2:
+                raise ValueError(
+                    f"The number of classes has to be greater than one; got {len(labels)} class. To start from one class, pass"
+                    " `classes`, or let the model grow with grow=True."
+                )
+        elif grow:
+            labels = target[:0]
+        else:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        self._check_class_weight(labels if len(labels) else None)
+        state = self._new_state(
+            "binary" if len(labels) == 2 else "multiclass",
+            FLOAT64 if rows is None else rows.dtype,
+            0 if rows is None or grow else rows.width,
+            names,
+            classes=labels,
+            grow_features=grow,
+            grow_classes=len(labels) == 0,
+        )
+        if self.class_weight == "balanced":
+            state.arrays["class_counts"] = np.zeros(len(labels), np.int64)
+        return state
+
+    def _check_classes(self, state: State, classes: Any) -> None:
+        if classes is not None and not np.array_equal(declared_classes(classes), state.classes):
+            raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {state.classes!r}")
+
+    def _check_class_weight(self, labels: Array | None) -> None:
+        if self.class_weight is None:
+            return
+        if self._weights_are_switches():
+            raise ValueError(f"{type(self).__name__} with these parameters has no loss term to weigh: class_weight must be None.")
+        if labels is not None and isinstance(self.class_weight, dict):
+            unknown = [label for label in self.class_weight if label not in labels.tolist()]
+            if unknown:
+                raise ValueError(f"class_weight names {unknown}, but the classes are {labels.tolist()}.")
+
+    def _gate(self, state: State, bound: _Bound, codes: Array, weights: Array | None) -> Any:
+        if self.class_weight is None:
+            return super()._gate(state, bound, codes, weights)
+        assert state.classes is not None
+        a, b, _ = self._code(state)
+        shares = np.ones(len(codes), state.dtype) if weights is None else weights.astype(state.dtype)
+        if self.class_weight == "balanced":
+            balance(codes, a, b, state.arrays["class_counts"], shares)
+        else:
+            by_class = np.array([self.class_weight.get(label, 1.0) for label in state.classes.tolist()], state.dtype)
+            shares *= by_class[((codes - b) // a).astype(np.intp)]
+        return Weights(shares, state.dtype.type(1))
+
+
+class Regressor(RegressorMixin, Learner):
+    """A learner of numbers."""
+
+    def predict(self, X: Any) -> Array:
+        """The number for each row."""
+        return self._scores(X)
+
+    def predict_one(self, x: Any) -> float:
+        """The number for one example; 0 before anything was learned."""
+        scores = self._score_one(x)
+        return 0.0 if scores is None else float(scores.item())
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Learn from the rows in their order, once, going on from where the model is."""
+        self._learn(X, y, None, sample_weight)
+        return self
+
+    def test_then_train(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+        """`partial_fit` that returns the prediction each row had before it was learned from."""
+        return super().test_then_train(X, y, None, sample_weight)
+
+    # --- what the base asks ---
+
+    def _targets(self, y: Any, n: int) -> Array:
+        if y is None:
+            raise ValueError("This estimator requires y to be passed, but the target y is None.")
+        target = column_or_1d(np.asarray(y), warn=True)
+        if target.dtype.kind not in "biuf":
+            target = target.astype(np.float64)
+        if len(target) != n:
+            check_consistent_length(np.empty((n, 0)), target)
+        if not np.isfinite(target.sum(dtype=np.float64)) and not np.isfinite(target).all():
+            t = int(np.argmin(np.isfinite(target)))
+            raise ValueError(f"Input y contains {'NaN' if np.isnan(target[t]) else 'infinity'} (row {t}).")
+        return target
+
+    def _codes(self, state: State, y: Array) -> tuple[Array, int]:
+        return np.ascontiguousarray(y, state.dtype), len(y)
+
+    def _code_of(self, state: State, y: Any) -> Array | None:
+        return self._codes(state, self._targets([y], 1))[0]
+
+    def _first_state(
+        self, rows: Rows | None, names: list[str] | None, target: Any, classes: Any, grow: bool, whole: bool
+    ) -> State:
+        return self._new_state(
+            "regression",
+            FLOAT64 if rows is None else rows.dtype,
+            0 if rows is None or grow else rows.width,
+            names,
+            grow_features=grow,
+        )

@@ -1,0 +1,101 @@
+"""Compiled sweeps over input: CSR structure, finite rows, labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from onepass.compiled.kernel import kernel
+from onepass.compiled.rows import row, sqnorm
+
+SORTED, UNSORTED, OUT_OF_RANGE = 0, 1, 2
+
+
+@kernel
+def csr_order(indptr: Any, indices: Any, width: Any) -> Any:
+    """Whether each row's indices ascend without repeats, and whether all lie in [0, width)."""
+    order = SORTED
+    for t in range(len(indptr) - 1):
+        if indptr[t] > indptr[t + 1]:
+            return OUT_OF_RANGE
+        before = -1
+        for i in range(indptr[t], indptr[t + 1]):
+            j = indices[i]
+            if j < 0 or j >= width:
+                return OUT_OF_RANGE
+            if j <= before:
+                order = UNSORTED
+            before = j
+    return order
+
+
+@kernel
+def first_bad_row(X: Any, n: Any) -> Any:
+    """The first row whose squared norm is not finite, or n."""
+    for t in range(n):
+        if not np.isfinite(sqnorm(row(X, t))):
+            return t
+    return n
+
+
+@kernel
+def distinct(y: Any, found: Any) -> Any:
+    """Collect the distinct values of y into `found`; their number, or -1 if there are more than fit."""
+    n, last = 0, 0
+    for t in range(len(y)):
+        if n > 0 and y[t] == found[last]:
+            continue
+        k = 0
+        while k < n and found[k] != y[t]:
+            k += 1
+        if k == n:
+            if n == len(found):
+                return -1
+            found[n] = y[t]
+            n += 1
+        last = k
+    return n
+
+
+@kernel
+def encode(y: Any, classes: Any, a: Any, b: Any, codes: Any) -> Any:
+    """codes[t] = a k + b, where y[t] is classes[k] (ascending); the first row whose label is unknown, or len(y)."""
+    n, K = len(y), len(classes)
+    if K == 2:  # no branch on the label, so that the loop is vectorised and a random label is not mispredicted
+        unknown = 0
+        for t in range(n):
+            high = y[t] == classes[1]
+            unknown += not (high or y[t] == classes[0])
+            codes[t] = a * high + b
+        if unknown == 0:
+            return n
+    for t in range(n):
+        low, high = 0, K
+        while low < high:
+            middle = (low + high) // 2
+            if classes[middle] < y[t]:
+                low = middle + 1
+            else:
+                high = middle
+        if low == K or classes[low] != y[t]:
+            return t
+        codes[t] = a * low + b
+    return n
+
+
+@kernel
+def balance(codes: Any, a: Any, b: Any, counts: Any, weights: Any) -> Any:
+    """Multiply weights[t] by n / (K n_k): running counts over the labels that were seen, row t included."""
+    total, seen = 0, 0
+    for k in range(len(counts)):
+        total += counts[k]
+        seen += counts[k] > 0
+    for t in range(len(codes)):
+        if weights[t] == 0:
+            continue
+        k = int((codes[t] - b) / a)
+        seen += counts[k] == 0
+        counts[k] += 1
+        total += 1
+        weights[t] *= total / (seen * counts[k])

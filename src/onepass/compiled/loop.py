@@ -1,0 +1,55 @@
+"""The loop: the one place where examples are predicted and then learned from, whichever door they came through."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+
+from onepass.compiled.average import room, show, tick
+from onepass.compiled.kernel import kernel
+from onepass.compiled.rows import row
+from onepass.compiled.rules import TOO_LARGE, learn, score, scratch
+from onepass.compiled.verb import verb
+
+# A gate says how much each row weighs. Weights: one weight a row, or `every` for all rows if there are none.
+Weights = namedtuple("Weights", "values every")
+
+# The counters of a learner's state.
+T, UPDATES = 0, 1
+
+
+@verb(0)
+def weight(gate: Any, t: int, scores: Any) -> Any:
+    """The weight of row t, which may depend on its scores; a row of weight 0 is not learned from at all."""
+
+
+@weight.form(Weights)
+def _(gate: Any, t: Any, scores: Any) -> Any:
+    return gate.values[t] if len(gate.values) > 0 else gate.every
+
+
+@kernel
+def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count: Any) -> Any:
+    """Predict each row, then learn from it; the scores from before go to `scores`. Returns the number of rows done.
+
+    A row whose score or squared norm is not finite ends the loop before it changes anything. Prediction is this very loop with
+    weight 0 for every row, so a score seen while learning is to the bit the one that `decision_function` would have given.
+    """
+    s, spare = scratch(model), room(average)
+    for t in range(len(scores)):
+        x = row(X, t)
+        score(model, x, s)
+        show(average, s, spare, x, scores[t])
+        if not np.isfinite(s.scores[0]):
+            return t
+        share = weight(gate, t, s.scores)
+        if share > 0:
+            moved = learn(model, x, y[t], share, s)
+            if moved == TOO_LARGE:
+                return t
+            count[T] += 1
+            count[UPDATES] += moved
+            tick(average, model, count[T])
+    return len(scores)

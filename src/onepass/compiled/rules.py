@@ -1,0 +1,52 @@
+"""What a learner is to the loop: a record of arrays and parameters, and a form of these verbs for the record's class."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+from onepass.compiled.kernel import kernel
+from onepass.compiled.verb import verb
+
+# What `learn` answers: the row was too large to learn from, nothing changed, the weights moved.
+TOO_LARGE, PASSIVE, UPDATED = -1, 0, 1
+
+Scores = namedtuple("Scores", "scores")  # the least that a scratch holds
+
+
+@verb(0)
+def scratch(model: Any) -> Any:
+    """A record of work space for one call, with at least `scores`. Never part of the model: readers may run at the same time."""
+
+
+@verb(0)
+def score(model: Any, x: Any, s: Any) -> None:
+    """s.scores = the scores of x, and whatever `learn` needs again."""
+
+
+@verb(0)
+def learn(model: Any, x: Any, y: Any, weight: Any, s: Any) -> int:
+    """One step on (x, y), after `score`. `weight` multiplies the loss term of the learner's optimisation problem."""
+
+
+@verb(0)
+def blend(model: Any, other: Any, share: float) -> None:
+    """model += share (other - model), for every array that is averaged."""
+
+
+@kernel
+def mix(A: Any, B: Any, share: Any) -> Any:
+    """A += share (B - A), for C-ordered arrays of any shape."""
+    a, b, rho = A.reshape(-1), B.reshape(-1), A.dtype.type(share)
+    for i in range(len(a)):
+        a[i] += rho * (b[i] - a[i])
+
+
+@kernel
+def rival(scores: Any, y: Any) -> Any:
+    """The class other than y with the largest score, the first among equals; -1 if there is no other."""
+    best = -1
+    for k in range(len(scores)):
+        if k != y and (best < 0 or scores[k] > scores[best]):
+            best = k
+    return best

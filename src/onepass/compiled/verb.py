@@ -1,0 +1,53 @@
+"""Verbs: functions with one form for each kind of data, chosen by type, in plain Python and under Numba alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+import numpy as np
+from numba.core import types
+from numba.extending import overload
+
+from onepass.compiled.kernel import OPTIONS
+
+Form = TypeVar("Form", bound=Callable[..., Any])
+
+
+def verb(*positions: int) -> Callable[[Callable[..., Any]], Any]:
+    """Make a verb whose form is chosen by the classes of the arguments at `positions`.
+
+    Called in Python (also with `NUMBA_DISABLE_JIT=1`) it looks its form up by class; inside a kernel Numba does, at compile
+    time, so that the choice costs nothing. A form is registered with `@name.form(Class, ...)`, a class for each position.
+    """
+
+    def make(function: Callable[..., Any]) -> Any:
+        forms: dict[tuple[type, ...], Callable[..., Any]] = {}
+
+        @wraps(function)
+        def call(*arguments: Any) -> Any:
+            return forms[tuple(type(arguments[p]) for p in positions)](*arguments)
+
+        @overload(call, strict=False, jit_options={**OPTIONS, "forceinline": True})
+        def choose(*arguments: Any) -> Any:
+            return forms.get(tuple(_class(arguments[p]) for p in positions))
+
+        def form(*classes: type) -> Callable[[Form], Form]:
+            def register(implementation: Form) -> Form:
+                forms[classes] = implementation
+                return implementation
+
+            return register
+
+        call.form = form  # type: ignore[attr-defined]
+        return call
+
+    return make
+
+
+def _class(numba_type: Any) -> type | None:
+    """The Python class of a value of this Numba type."""
+    if isinstance(numba_type, types.BaseNamedTuple):
+        return numba_type.instance_class  # type: ignore[no-any-return]
+    return np.ndarray if isinstance(numba_type, types.Array) else None

@@ -1,0 +1,27 @@
+"""What all linear models have: weights that can be read."""
+
+from __future__ import annotations
+
+from onepass.base import Learner
+from onepass.base.state import Array
+
+
+class LinearModel(Learner):
+    """Weights `w` (one score) or `W` (a score a class), slot 0 for the intercept."""
+
+    def _weights_now(self) -> Array:
+        state = self._attribute("coef_")
+        name = "W" if state.form == "multiclass" else "w"
+        return self._averaged(state, name)[..., : state.n_features + 1]
+
+    @property
+    def coef_(self) -> Array:
+        """The weights: (1, d) for two classes, (K, d) for more, (d,) for regression; the average's, where there is one."""
+        weights = self._weights_now()[..., 1:]
+        return weights[None] if self._attribute("coef_").form == "binary" else weights.copy()
+
+    @property
+    def intercept_(self) -> Array:
+        """The intercept: (1,), or (K,) for many classes."""
+        weights = self._weights_now()[..., 0]
+        return weights.reshape(-1).copy()
