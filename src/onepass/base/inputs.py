@@ -71,12 +71,16 @@ def readonly(array: Any) -> Any:
 
 def names_of(X: Any) -> list[str] | None:
     """The column names of a data frame, where all are strings."""
+    if isinstance(X, Rows):
+        return None
     names = _get_feature_names(X)
     return None if names is None else [str(name) for name in names]
 
 
 def rows_of(X: Any, estimator: Any, *, fitted: bool) -> Rows:
-    """Check X and wrap it. Values are not looked at: what is not finite shows in the scores."""
+    """Check X and wrap it, unless it is wrapped already. Values are not looked at: what is not finite shows in the scores."""
+    if isinstance(X, Rows):
+        return X
     if type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS and X.shape[0] and X.shape[1]:
         if fitted and hasattr(estimator, "feature_names_in_"):
             _check_feature_names(estimator, X, reset=False)

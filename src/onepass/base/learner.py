@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from onepass.base.errors import DivergedError
+from onepass.base.estimator import Estimator, are_named
 from onepass.base.inputs import Rows, named_values, names_of, readonly, rows_of
-from onepass.base.state import Array, Field, State
+from onepass.base.state import Array, State
 from onepass.compiled.average import DECAY, HALF_LIFE, UNIFORM, Averaged, Lazy, NoAverage, Strided
 from onepass.compiled.checks import first_bad_row
 from onepass.compiled.kernel import machine_code
@@ -27,14 +23,13 @@ from onepass.compiled.rows import DenseRows, SparseRows
 BLEND_EVERY = 16
 
 
-class Learner(BaseEstimator):
+class Learner(Estimator):
     """Base of all learners. A subclass declares its forms and makes records for the loop; see CONTRIBUTING.md.
 
     The doors `learn_one`, `partial_fit`, `test_then_train` and `predict` all run the same compiled loop, so the same examples in the
     same order give the same model to the bit, however they are cut into calls.
     """
 
-    _forms: ClassVar[dict[str, dict[str, Field]]] = {}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "fit_intercept": ["boolean"],
         "average": ["boolean", None, StrOptions({"uniform"}), Interval(Real, 0, None, closed="neither")],
@@ -48,7 +43,6 @@ class Learner(BaseEstimator):
     max_iter: int
     grow: bool | None
 
-    _state: State | None = None
     _bound: _Bound | None = None
 
     # --- what a subclass says ---
@@ -56,13 +50,6 @@ class Learner(BaseEstimator):
     def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
         """The record that the learner's rules are written for, from arrays by name."""
         raise NotImplementedError
-
-    def _sizes(self) -> dict[str, int]:
-        """The sizes of the axes that are neither features nor classes."""
-        return {}
-
-    def _prepare(self, state: State) -> None:
-        """Finish fresh arrays of a model whose features are all known."""
 
     def _weights_are_switches(self) -> bool:
         """Whether the optimisation problem has no loss term to weigh, so that only the weights 0 and 1 mean anything."""
@@ -83,90 +70,11 @@ class Learner(BaseEstimator):
         """How many scores an example has."""
         return 1
 
-    # --- parameters ---
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
-        if not name.startswith("_"):
-            object.__setattr__(self, "_bound", None)  # the records hold the old value
-
-    def __getstate__(self) -> dict[str, Any]:
-        content: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in content.items() if name != "_bound"}
-
-    def _check_parameters(self) -> None:
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), caller_name=type(self).__name__
-        )
-
-    # --- state ---
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return self._state is not None
-
-    def _fitted(self) -> State:
-        if self._state is None:
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before using this"
-                " estimator."
-            )
-        return self._state
-
-    def _attribute(self, name: str) -> State:
-        """The state, or the AttributeError that a fitted attribute gives on a fresh model."""
-        if self._state is None:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: it has not learned anything yet.")
-        return self._state
-
-    @property
-    def n_features_in_(self) -> int:
-        """The number of features."""
-        return self._attribute("n_features_in_").n_features
-
-    @property
-    def feature_names_in_(self) -> Array:
-        """The names of the features, where they have names."""
-        columns = self._attribute("feature_names_in_").columns
-        if columns is None:
-            raise AttributeError("the features have no names")
-        return np.array(list(columns), dtype=object)
-
-    @property
-    def n_iter_(self) -> int:
-        """The number of passes of the last `fit`, or 1."""
-        return max(1, self._attribute("n_iter_").n_iter)
-
-    @property
-    def t_(self) -> int:
-        """How many examples have been learned from."""
-        return self._attribute("t_").t
-
-    @property
-    def updates_(self) -> int:
-        """How many examples changed the weights."""
-        return self._attribute("updates_").updates
-
-    def copy(self) -> Self:
-        """An independent copy, state included."""
-        other = type(self)(**self.get_params(deep=False))
-        other._state = None if self._state is None else self._state.copy()
-        return other
-
     def _new_state(self, form: str, dtype: Any, n_features: int, names: list[str] | None, **about: Any) -> State:
-        self._check_parameters()
-        seed = self._seed()
-        state = State(form, np.dtype(dtype), seed, self._forms[form], self._sizes(), n_features=n_features, **about)
-        state.columns = None if names is None else {name: j for j, name in enumerate(names)}
-        state.allocate()
-        if not state.grow_features:
-            self._prepare(state)
+        state = super()._new_state(form, dtype, n_features, names, **about)
         if self.average is not None and self.average is not False:
             state.average(self._clock())
         return state
-
-    def _seed(self) -> int:
-        random_state = getattr(self, "random_state", None)
-        return int(check_random_state(random_state).randint(2**31 - 1)) if hasattr(self, "random_state") else 0
 
     def _clock(self) -> Array:
         if self.average == "uniform":
@@ -188,7 +96,10 @@ class Learner(BaseEstimator):
         """State and parameters as the records that the loop takes; kept until one of them changes."""
         if self._bound is None:
             self._check_parameters()
-            self._bound = _Bound(self, self._fitted())
+            state = self._fitted()
+            if not all(array.flags.writeable for array in state.arrays.values()):  # unpickled from a memory map
+                self._state = state = state.copy()
+            self._bound = _Bound(self, state)
         return self._bound
 
     # --- the doors for tables ---
@@ -211,6 +122,8 @@ class Learner(BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Start anew, and learn from the rows in their order, `max_iter` times or until a pass changes nothing."""
         self._check_parameters()
+        if sample_weight is not None and not np.any(np.asarray(sample_weight)):
+            raise ValueError("All sample weights are zero: there is nothing to learn from.")
         before, self._state, self._bound = self._state, None, None
         try:
             for passes in range(1, self.max_iter + 1):
@@ -292,13 +205,6 @@ class Learner(BaseEstimator):
         rows = self._rows(x.reshape(1, -1) if sp.issparse(x) else np.asarray(x).reshape(1, -1), state)
         return rows.block(0, 1, state.dtype, one.bias)
 
-    def _columns(self, state: State) -> dict[str, int]:
-        if state.columns is None:
-            raise ValueError(
-                f"This {type(self).__name__} was fitted on {state.n_features} features without names; pass a 1-d array, not a dict."
-            )
-        return state.columns
-
     # --- the pass ---
 
     def _learn(
@@ -313,7 +219,7 @@ class Learner(BaseEstimator):
         one: bool = False,
     ) -> None:
         """Learn from a table. Either all of it is learned from, or an error is raised and the model is as it was before."""
-        named = _are_named(X)
+        named = are_named(X)
         fresh = self._state is None
         rows = None if named else rows_of(X, self, fitted=not fresh)
         target = self._targets(y, len(X) if rows is None else rows.n)
@@ -422,80 +328,7 @@ class Learner(BaseEstimator):
             )
         return weights
 
-    # --- features ---
-
-    def _rows(self, X: Any, state: State) -> Rows:
-        """Rows to predict. Features that a growing model does not know count for nothing."""
-        if _are_named(X):
-            return self._named_rows(X, state, grow=False)[0]
-        rows = rows_of(X, self, fitted=True)
-        if rows.width > state.n_features and state.grow_features:
-            return Rows(rows.data[:, : state.n_features])
-        self._check_width(rows.width, state)
-        return rows
-
-    def _check_width(self, width: int, state: State) -> None:
-        if width != state.n_features and not state.grow_features:
-            raise ValueError(
-                f"X has {width} features, but {type(self).__name__} is expecting {state.n_features} features as input."
-            )
-
-    def _named_rows(self, examples: list[Mapping[str, Any]], state: State, *, grow: bool) -> tuple[Rows, dict[str, int]]:
-        """Dicts of features as CSR rows, and the places of features that are new; without `grow` those count for nothing."""
-        columns = self._columns(state)
-        newcomers: dict[str, int] = {}
-        indptr, indices, values = [0], list[int](), list[float]()
-        for x in examples:
-            named = named_values(x)
-            self._check_named(named)
-            pairs = []
-            for name, value in named.items():
-                j = columns.get(name, newcomers.get(name))
-                if j is None and grow:
-                    j = newcomers[name] = len(columns) + len(newcomers)
-                if j is not None:
-                    pairs.append((j, value))
-            pairs.sort()
-            indices.extend(j for j, _ in pairs)
-            values.extend(value for _, value in pairs)
-            indptr.append(len(indices))
-        shape = (len(examples), len(columns) + len(newcomers))
-        return Rows(sp.csr_array((np.array(values, float), np.array(indices, np.int32), np.array(indptr, np.int32)), shape)), newcomers
-
-    # --- refusals ---
-
-    def _refuse(self, rows: Rows, t: int) -> None:
-        values = np.asarray(rows.values(t), np.float64)
-        if np.isnan(values).any():
-            raise ValueError(f"Input X contains NaN (row {t}). {type(self).__name__} does not accept missing values.")
-        state = self._fitted()
-        with np.errstate(over="ignore"):
-            values = values.astype(state.dtype)
-            if np.isinf(values).any():
-                raise ValueError(f"Input X contains infinity or a value too large for {state.dtype!r} (row {t}).")
-            if not np.isfinite(values @ values):
-                raise ValueError(
-                    f"Row {t} of X is too large: its squared norm overflows {state.dtype}. Scale the features first, for example"
-                    " with onepass.UnitNorm or onepass.StandardScaler."
-                )
-        raise DivergedError(
-            f"The scores of {type(self).__name__} are no longer finite at row {t}, though the data is. Scale the features, or use a"
-            " smaller C."
-        )
-
-    def _refuse_one(self, x: Any) -> None:
-        if isinstance(x, Mapping):
-            named = named_values(x)
-            self._check_named(named)
-            x = np.array(list(named.values()))
-        self._refuse(Rows(x.tocsr() if sp.issparse(x) else np.asarray(x).reshape(1, -1)), 0)
-
-    def _check_named(self, named: dict[str, float]) -> None:
-        for name, value in named.items():
-            if not math.isfinite(value):
-                raise ValueError(f"Feature {name!r} is {value}: Input X contains {'NaN' if math.isnan(value) else 'infinity'}.")
-
-    def _refuse_label(self, label: Any) -> None:
+    def _refuse_label(self, label: Any) -> NoReturn:
         raise ValueError("classes should include all valid labels that can be in y")
 
     def _check_classes(self, state: State, classes: Any) -> None:
@@ -505,10 +338,6 @@ class Learner(BaseEstimator):
         self, rows: Rows | None, names: list[str] | None, target: Any, classes: Any, grow: bool, whole: bool
     ) -> State:
         raise NotImplementedError
-
-
-def _are_named(X: Any) -> bool:
-    return isinstance(X, list) and bool(X) and all(isinstance(x, Mapping) for x in X)
 
 
 class _Bound:

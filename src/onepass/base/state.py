@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from onepass.base.errors import ModelFileError
 from onepass.compiled.loop import T, UPDATES
 
 Array = npt.NDArray[Any]
-
-GROWING_AXES = ("features", "classes")
 
 
 @dataclass(frozen=True)
@@ -98,6 +97,9 @@ class State:
         """Take in a new label, in sorted order, with fresh weights; its index."""
         assert self.classes is not None
         known = self.classes.tolist()
+        if known and _kind(self.classes) != _kind(np.asarray(label)):
+            raise TypeError(f"The label {label!r} is of another kind than the labels so far, {known}.")
+        label = np.asarray(label).item()
         order = len(known)
         k = int(np.searchsorted(self.classes, label)) if order else 0
         for name, array in list(self.arrays.items()):
@@ -107,8 +109,34 @@ class State:
                 self.arrays[name] = np.ascontiguousarray(np.insert(array, k, fresh[0], axis=0))
         if "class_counts" in self.arrays:
             self.arrays["class_counts"] = np.insert(self.arrays["class_counts"], k, 0)
-        self.classes = _label_array([*known[:k], label, *known[k:]])
+        self.classes = np.array([*known[:k], label, *known[k:]])
         return k
+
+    def check(self) -> None:
+        """Raise ModelFileError unless every array has the type and at least the shape that the loop relies on."""
+        extent = {**self.sizes, **self._extent()}
+        expected = {"count": (np.dtype(np.int64), (2,))}
+        for name, role in self.fields.items():
+            shape = tuple(extent[axis] for axis in role.axes.split())
+            expected[name] = (self.dtype, shape)
+            if "clock" in self.arrays:
+                expected[f"{'gap' if role.additive else 'mean'}.{name}"] = (self.dtype, self.arrays[name].shape)
+        if "clock" in self.arrays:
+            expected["clock"] = (np.dtype(np.float64), (4,))
+        if "class_counts" in self.arrays:
+            expected["class_counts"] = (np.dtype(np.int64), (extent["classes"],))
+        for name, (dtype, shape) in expected.items():
+            array = self.arrays.get(name)
+            if array is None or array.dtype != dtype or array.ndim != len(shape) or not self._fits(name, array.shape, shape):
+                raise ModelFileError(f"The model file is damaged: its array {name!r} is missing or has the wrong shape or type.")
+
+    def _fits(self, name: str, shape: tuple[int, ...], least: tuple[int, ...]) -> bool:
+        role = self.fields.get(name)
+        axes = role.axes.split() if role else [""] * len(shape)
+        return all(
+            size >= wanted if axis == "features" else size == wanted
+            for axis, size, wanted in zip(axes, shape, least, strict=True)
+        )
 
     def _extent(self) -> dict[str, int]:
         return {"features": self.n_features + 1, "classes": 0 if self.classes is None else len(self.classes)}
@@ -135,6 +163,5 @@ def drawn(seed: int, stream: int, first: int, rows: int, width: int) -> Array:
     return 0.2 * numbers[:, :width] - 0.1
 
 
-def _label_array(labels: list[Any]) -> Array:
-    """Labels as scikit-learn keeps them: numbers and booleans by their type, strings as fixed-width text."""
-    return np.array(labels)
+def _kind(labels: Array) -> str:
+    return "number" if labels.dtype.kind in "iuf" else labels.dtype.kind

@@ -45,7 +45,7 @@ def sqnorm(x: Any) -> Any:
 
 @verb(0)
 def unit(x: Any) -> Any:
-    """x / |x|, and a zero row as it is."""
+    """x / |x|; a zero row as it is, and NaN for a row whose norm overflows, so that it shows in the score."""
 
 
 @verb(1)
@@ -93,7 +93,9 @@ def _(x: Any) -> Any:
 @unit.form(DenseRow)
 def _(x: Any) -> Any:
     norm2 = sqnorm(x)
-    return DenseRow(x.values, x.bias, x.scale / np.sqrt(norm2) if norm2 > 0 else x.scale)
+    if norm2 == 0:
+        return x
+    return DenseRow(x.values, x.bias, x.scale / np.sqrt(norm2) if norm2 < np.inf else x.values.dtype.type(np.nan))
 
 
 @project.form(DenseRow)
@@ -164,7 +166,9 @@ def _(x: Any) -> Any:
 @unit.form(SparseRow)
 def _(x: Any) -> Any:
     norm2 = sqnorm(x)
-    return SparseRow(x.indices, x.values, x.bias, x.scale / np.sqrt(norm2) if norm2 > 0 else x.scale)
+    if norm2 == 0:
+        return x
+    return SparseRow(x.indices, x.values, x.bias, x.scale / np.sqrt(norm2) if norm2 < np.inf else x.values.dtype.type(np.nan))
 
 
 @project.form(SparseRow)

@@ -1,0 +1,124 @@
+"""Model files: safetensors arrays and a JSON header. No code is ever run from a file.
+
+The header, under the key "onepass" of the file's metadata, holds the format's version, the class, its parameters and the part of its
+state that is not an array.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from onepass.base.errors import ModelFileError
+from onepass.base.state import Array, Field, State
+
+FORMAT = 1
+
+
+def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, Array]) -> None:
+    """Write a model so that a reader sees the old file or the new one, and a crash leaves one of them whole."""
+    path = Path(path)
+    content = save(arrays, {"onepass": json.dumps({"format": FORMAT, **header})})
+    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(aside, path.stat().st_mode if path.exists() else 0o666 & ~_umask())
+        os.replace(aside, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(aside)
+        raise
+    with contextlib.suppress(OSError):  # not every system lets a directory be synced
+        folder = os.open(path.parent, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
+
+
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
+    """The header and the arrays of a model file."""
+    with open(path, "rb"):  # the usual errors for a file that is not there or may not be read
+        pass
+    try:
+        with safe_open(os.fspath(path), framework="numpy") as file:
+            header = json.loads((file.metadata() or {})["onepass"])
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
+    except (SafetensorError, KeyError, ValueError, OSError) as error:
+        raise ModelFileError(f"{os.fspath(path)} is not a model file of onepass ({type(error).__name__}: {error}).") from None
+    if header.get("format") != FORMAT:
+        raise ModelFileError(
+            f"{os.fspath(path)} has model format {header.get('format')!r}; this version of onepass reads format {FORMAT}."
+            " Use the version that wrote it."
+        )
+    return header, arrays
+
+
+def pack_state(state: State) -> dict[str, Any]:
+    """What a state knows beside its arrays, as JSON."""
+    return {
+        "form": state.form,
+        "dtype": state.dtype.name,
+        "seed": state.seed,
+        "grow_features": state.grow_features,
+        "grow_classes": state.grow_classes,
+        "n_features": state.n_features,
+        "n_iter": state.n_iter,
+        "classes": None if state.classes is None else {"kind": state.classes.dtype.str, "labels": state.classes.tolist()},
+        "columns": None if state.columns is None else list(state.columns),
+    }
+
+
+def unpack_state(
+    packed: dict[str, Any], arrays: dict[str, Array], forms: dict[str, dict[str, Field]], sizes: dict[str, int]
+) -> State:
+    """The state again. Shapes are checked: the loop would follow wrong ones out of bounds."""
+    classes, columns = packed["classes"], packed["columns"]
+    state = State(
+        form=packed["form"],
+        dtype=np.dtype(packed["dtype"]),
+        seed=packed["seed"],
+        fields=forms[packed["form"]],
+        sizes=sizes,
+        grow_features=packed["grow_features"],
+        grow_classes=packed["grow_classes"],
+        n_features=packed["n_features"],
+        n_iter=packed["n_iter"],
+        classes=None if classes is None else np.array(classes["labels"], classes["kind"]),
+        columns=None if columns is None else {name: j for j, name in enumerate(columns)},
+        arrays={name: array.copy() for name, array in arrays.items()},
+    )
+    state.check()
+    return state
+
+
+def pack_value(value: Any) -> Any:
+    """A parameter as JSON. A generator of random numbers is not kept: its draw is part of the state."""
+    if isinstance(value, dict):
+        return {"pairs": [[pack_value(key), pack_value(item)] for key, item in value.items()]}
+    if isinstance(value, np.ndarray | list | tuple):
+        return [pack_value(item) for item in (value.tolist() if isinstance(value, np.ndarray) else value)]
+    if isinstance(value, np.generic):
+        return value.item()
+    return value if isinstance(value, bool | int | float | str | None) else None
+
+
+def unpack_value(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {unpack_value(key): unpack_value(item) for key, item in value["pairs"]}
+    return [unpack_value(item) for item in value] if isinstance(value, list) else value
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,503 @@
+"""PAMO: passive-aggressive learning of max-out embeddings.
+
+J. Jorge, R. Paredes: Passive-Aggressive online learning with nonlinear embeddings. Pattern Recognition 79 (2018), 162-171.
+
+The embedding z of x has h dimensions, each the largest of k products: z_i = max_j u_ij . x. A linear model sits on top. Each example
+is learned in three closed-form steps: the linear model takes a share 1 - alpha of the loss, the point z is moved to where the loss
+would be zero, and the winning hyperplane of each dimension is regressed towards its coordinate of that point.
+
+x = (1, x) and z are scaled to unit norm. Equation 22 of the paper divides by |z|^2 where the projection on w.z = const needs
+|w|^2; the authors' experiments used the latter, and so do we.
+
+U is stored as (d+1, k h), the columns piece by piece (all first hyperplanes, then all second ones): projection, maximum and update
+are then long loops over contiguous memory.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from onepass.base import Classifier, Field, Learner, Regressor, State
+from onepass.base.state import Array
+from onepass.compiled.borrow import borrowed
+from onepass.compiled.kernel import kernel
+from onepass.compiled.rows import add_outer, project, row, unit
+from onepass.compiled.rules import PASSIVE, UPDATED, blend, learn, mix, rival, score, scratch
+
+LARGEST, NEAREST = 0, 1
+SELECT = {"largest": LARGEST, "nearest": NEAREST}
+
+Binary = namedtuple("Binary", "U w C C_r alpha epsilon always select")
+Multiclass = namedtuple("Multiclass", "U W C C_r alpha epsilon always select")
+Regression = namedtuple("Regression", "U w C C_r alpha epsilon tolerance always select")
+
+# products: all u_ij . x; z: the embedding; winner: which piece gave z_i (in the type of the data, to be compared in vectors);
+# norm: |z|, one entry; target: the z to aim at; step: how far each hyperplane moves along x.
+Scratch = namedtuple("Scratch", "scores products z winner norm target step")
+
+
+@kernel
+def work_space(U: Any, w: Any, n_scores: Any) -> Any:
+    h, width = w.shape[-1], U.shape[1]
+    return Scratch(
+        np.empty(n_scores, U.dtype),
+        np.empty(width, U.dtype),
+        np.empty(h, U.dtype),
+        np.empty(h, U.dtype),
+        np.empty(1, U.dtype),
+        np.empty(h, U.dtype),
+        np.empty(width, U.dtype),
+    )
+
+
+@kernel
+def embed(U: Any, x: Any, s: Any) -> Any:
+    """Algorithm 1, lines 4 to 8: the embedding of x, its winning pieces and its norm. z stays as it is; s.norm divides later."""
+    h = len(s.z)
+    project(U, unit(x), s.products)
+    for i in range(h):
+        s.z[i], s.winner[i] = s.products[i], 0
+    for first in range(h, len(s.products), h):
+        piece = s.winner.dtype.type(first // h)
+        for i in range(h):
+            larger = s.products[first + i] > s.z[i]
+            s.winner[i] = piece if larger else s.winner[i]
+            s.z[i] = s.products[first + i] if larger else s.z[i]
+    norm2 = s.norm.dtype.type(0)
+    for i in range(h):
+        norm2 += s.z[i] * s.z[i]
+    s.norm[0] = np.sqrt(norm2) if norm2 > 0 else norm2 + 1  # a zero z has nothing to normalise; NaN stays NaN
+
+
+@kernel
+def normalised_dot(w: Any, s: Any) -> Any:
+    """w . z/|z|"""
+    total = w.dtype.type(0)
+    for i in range(len(w)):
+        total += w[i] * s.z[i]
+    return total / s.norm[0]
+
+
+@kernel
+def add_normalised(w: Any, a: Any, s: Any) -> Any:
+    """w += a z/|z|"""
+    step = w.dtype.type(a / s.norm[0])
+    for i in range(len(w)):
+        w[i] += step * s.z[i]
+
+
+@kernel
+def aim(w: Any, gap: Any, s: Any) -> Any:
+    """Equations 20 to 22: s.target = the point nearest to z/|z| where w.z is larger by `gap`."""
+    norm2 = w.dtype.type(0)
+    for i in range(len(w)):
+        norm2 += w[i] * w[i]
+    tau = w.dtype.type(gap / norm2 if norm2 > 0 else 0.0)
+    scale = w.dtype.type(1 / s.norm[0])
+    for i in range(len(w)):
+        s.target[i] = scale * s.z[i] + tau * w[i]
+
+
+@kernel
+def regress(m: Any, x: Any, weight: Any, s: Any) -> Any:
+    """Equations 26 to 30: in each dimension the selected hyperplane moves towards the target, by C_r at the most; |x| = 1."""
+    h = len(s.z)
+    if m.select == NEAREST:
+        for i in range(h):
+            best = 0
+            for first in range(h, len(s.products), h):
+                if abs(s.products[first + i] - s.target[i]) < abs(s.products[best + i] - s.target[i]):
+                    best = first
+            s.winner[i] = best // h
+            s.z[i] = s.products[best + i]
+    limit, epsilon = s.z.dtype.type(weight * m.C_r), s.z.dtype.type(m.epsilon)
+    for i in range(h):
+        error = s.target[i] - s.z[i]
+        s.target[i] = np.sign(error) * min(limit, max(abs(error) - epsilon, s.z.dtype.type(0)))
+    for first in range(0, len(s.step), h):
+        piece = s.winner.dtype.type(first // h)
+        for i in range(h):
+            s.step[first + i] = s.target[i] if s.winner[i] == piece else s.z.dtype.type(0)
+    add_outer(m.U, s.step, unit(x))
+
+
+# --- two classes ---
+
+
+@scratch.form(Binary)
+def _(m: Any) -> Any:
+    return work_space(m.U, m.w, 1)
+
+
+@score.form(Binary)
+def _(m: Any, x: Any, s: Any) -> Any:
+    embed(m.U, x, s)
+    s.scores[0] = normalised_dot(m.w, s)
+
+
+@learn.form(Binary)
+def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+    """Algorithm 1, lines 11 to 21; PAMO-II also regresses when there is no loss (`always`)."""
+    loss = max(1 - y * s.scores[0], 0)
+    if loss == 0 and not m.always:
+        return PASSIVE
+    tau = min(weight * m.C, (1 - m.alpha) * loss)
+    rest = loss - tau
+    add_normalised(m.w, y * tau, s)
+    aim(m.w, y * rest, s)
+    regress(m, x, weight, s)
+    return UPDATED
+
+
+# --- many classes: one embedding, a row of W a class, PA against the strongest rival ---
+
+
+@scratch.form(Multiclass)
+def _(m: Any) -> Any:
+    return work_space(m.U, m.W, m.W.shape[0])
+
+
+@score.form(Multiclass)
+def _(m: Any, x: Any, s: Any) -> Any:
+    embed(m.U, x, s)
+    for k in range(len(s.scores)):
+        s.scores[k] = normalised_dot(borrowed(m.W)[k], s)
+
+
+@learn.form(Multiclass)
+def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+    """As for two classes, with w_y - w_r in place of y w: z moves along the difference of the label's and the rival's weights."""
+    W, r = borrowed(m.W), rival(s.scores, y)
+    loss = max(1 - (s.scores[y] - s.scores[r]), 0) if r >= 0 else 0.0
+    if loss == 0 and not m.always:
+        return PASSIVE
+    tau = min(weight * m.C, (1 - m.alpha) * loss / 2)
+    rest = loss - 2 * tau
+    if r >= 0:
+        add_normalised(W[y], tau, s)
+        add_normalised(W[r], -tau, s)
+        for i in range(len(s.target)):
+            s.target[i] = W[y, i] - W[r, i]
+    aim(s.target, rest, s)
+    regress(m, x, weight, s)
+    return UPDATED
+
+
+# --- regression ---
+
+
+@scratch.form(Regression)
+def _(m: Any) -> Any:
+    return work_space(m.U, m.w, 1)
+
+
+@score.form(Regression)
+def _(m: Any, x: Any, s: Any) -> Any:
+    embed(m.U, x, s)
+    s.scores[0] = normalised_dot(m.w, s)
+
+
+@learn.form(Regression)
+def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+    """As for two classes, with the epsilon-insensitive loss: z moves to where w.z meets the target within epsilon."""
+    error = y - s.scores[0]
+    loss = max(abs(error) - m.tolerance, 0)
+    if loss == 0 and not m.always:
+        return PASSIVE
+    tau = min(weight * m.C, (1 - m.alpha) * loss)
+    rest = loss - tau
+    add_normalised(m.w, np.sign(error) * tau, s)
+    aim(m.w, np.sign(error) * rest, s)
+    regress(m, x, weight, s)
+    return UPDATED
+
+
+@blend.form(Binary)
+def _(m: Any, other: Any, share: Any) -> Any:
+    mix(m.U, other.U, share)
+    mix(m.w, other.w, share)
+
+
+@blend.form(Multiclass)
+def _(m: Any, other: Any, share: Any) -> Any:
+    mix(m.U, other.U, share)
+    mix(m.W, other.W, share)
+
+
+@blend.form(Regression)
+def _(m: Any, other: Any, share: Any) -> Any:
+    mix(m.U, other.U, share)
+    mix(m.w, other.w, share)
+
+
+class _MaxOut(Learner):
+    """What PAMO's classifier and regressor share: the embedding."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "dimensions": [Interval(Integral, 1, None, closed="left")],
+        "hyperplanes": [Interval(Integral, 1, None, closed="left")],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "C_r": [Interval(Real, 0, None, closed="neither"), None],
+        "alpha": [Interval(Real, 0, 1, closed="both")],
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "variant": [StrOptions({"I", "II"})],
+        "select": [StrOptions(set(SELECT))],
+        "random_state": ["random_state"],
+    }
+
+    dimensions: int
+    hyperplanes: int
+    C: float
+    C_r: float | None
+    alpha: float
+    epsilon: float
+    variant: str
+    select: str
+
+    def _sizes(self) -> dict[str, int]:
+        return {"dimensions": self.dimensions, "pieces": self.dimensions * self.hyperplanes}
+
+    def _prepare(self, state: State) -> None:
+        if not self.fit_intercept:
+            state.arrays["U"][0] = 0
+        orthonormalise(state.arrays["U"], self.dimensions)
+
+    def _settings(self) -> tuple[float, float, float, bool, int]:
+        C_r = self.C if self.C_r is None else self.C_r
+        return float(self.C), float(C_r), float(self.alpha), self.variant == "II", SELECT[self.select]
+
+    def embed(self, X: Any) -> Array:
+        """The embedding of each row, (n, dimensions), scaled to unit norm; the average's, where there is one."""
+        state = self._fitted()
+        rows, U = self._rows(X, state), self._averaged(state, "U")
+        out = np.empty((rows.n, self.dimensions), state.dtype)
+        for start, stop in rows.blocks():
+            embed_rows(U, rows.block(start, stop, state.dtype, self._bind().bias), out[start:stop])
+        return out
+
+
+@kernel
+def embed_rows(U: Any, X: Any, out: Any) -> Any:
+    s = work_space(U, out[0], 1)
+    for t in range(len(out)):
+        embed(U, row(X, t), s)
+        for i in range(out.shape[1]):
+            out[t, i] = s.z[i] / s.norm[0]
+
+
+def orthonormalise(U: Array, h: int) -> None:
+    """Make the hyperplanes of each dimension orthonormal (Gram-Schmidt), as far as there is room for them."""
+    d, width = U.shape
+    pieces = U.reshape(d, width // h, h)  # (d, piece, dimension)
+    for j in range(pieces.shape[1]):
+        u = pieces[:, j].astype(np.float64)
+        for i in range(min(j, d - 1)):
+            before = pieces[:, i].astype(np.float64)
+            u -= before * (before * u).sum(axis=0)
+        norm = np.sqrt((u * u).sum(axis=0))
+        pieces[:, j] = np.divide(u, norm, out=u, where=norm > 0)
+
+
+class PAMOClassifier(Classifier, _MaxOut):
+    """Passive-aggressive max-out: a nonlinear embedding and a linear classifier on it, learned together in closed form.
+
+    z_i = max_j u_ij . x for `dimensions` i and `hyperplanes` j, x and z scaled to unit norm, score = w.z. On an example with
+    loss = max(0, 1 - y w.z),
+
+    1. w += min(C, (1 - alpha) loss) y z,
+    2. z* = z + y (1 - y w.z) w / \|w\|^2, where the loss would be zero,
+    3. the selected hyperplane of each dimension is regressed towards z*_i by a PA step of at most C_r.
+
+    PAMO-I does so when there is loss; PAMO-II always takes step 3, which teaches the embedding its own normalisation. With more
+    than two classes the embedding is shared, and w_y - w_r takes the place of y w, r being the strongest wrong class.
+
+    Standardise the features first (:class:`onepass.StandardScaler`), as the paper does.
+
+    Parameters
+    ----------
+    dimensions : int, default=64
+        The dimensions h of the embedding.
+    hyperplanes : int, default=2
+        The hyperplanes k of each dimension.
+    C : float, default=0.125
+        The most that one example may move the classifier.
+    C_r : float, default=None
+        The most that one example may move a hyperplane; None takes C.
+    alpha : float, default=0.9
+        The share of the loss that is left to the embedding.
+    epsilon : float, default=0.0
+        The distance to z*_i that is not worth a step.
+    variant : {"I", "II"}, default="I"
+        Whether the embedding learns from errors only, or always.
+    select : {"largest", "nearest"}, default="largest"
+        The hyperplane that moves: the one that gave z_i, or the one nearest to z*_i.
+    fit_intercept : bool, default=True
+        Whether to append the constant feature 1 to each row.
+    average : bool, "uniform" or float, default=None
+        Predict with an average of the weights along the way: True is polynomial decay, which forgets the start; "uniform" is the
+        plain mean; a number is a half-life in examples, for streams that drift. On a settled stream True is worth a lot.
+    classes : array-like, default=None
+        The labels, where they are known beforehand.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes; "balanced" follows the running counts.
+    max_iter : int, default=1
+        The most passes that `fit` makes over the data.
+    grow : bool, default=None
+        Whether new features and labels may appear at any time. None: with dicts and `learn_one` they may.
+    random_state : int, RandomState or None, default=None
+        The seed of the first weights.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels, sorted.
+    n_features_in_, t_, updates_, n_iter_ : int
+        The number of features, of examples learned from, of examples that changed the weights, and of passes.
+
+    References
+    ----------
+    J. Jorge, R. Paredes: Passive-Aggressive online learning with nonlinear embeddings. Pattern Recognition 79 (2018), 162-171.
+
+    Examples
+    --------
+    The four corners of XOR, which no linear model can tell apart:
+
+    >>> from onepass import PAMOClassifier
+    >>> X, y = [[-1, -1], [-1, 1], [1, -1], [1, 1]], [0, 1, 1, 0]
+    >>> PAMOClassifier(dimensions=8, max_iter=50, random_state=0).fit(X, y).predict(X)
+    array([0, 1, 1, 0])
+    """
+
+    _forms: ClassVar[dict[str, dict[str, Field]]] = {
+        "binary": {"U": Field("features pieces", draw=True), "w": Field("dimensions", draw=True)},
+        "multiclass": {"U": Field("features pieces", draw=True), "W": Field("classes dimensions", draw=True)},
+    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Classifier._parameter_constraints,
+        **_MaxOut._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        dimensions: int = 64,
+        hyperplanes: int = 2,
+        C: float = 0.125,
+        C_r: float | None = None,
+        alpha: float = 0.9,
+        epsilon: float = 0.0,
+        variant: str = "I",
+        select: str = "largest",
+        *,
+        fit_intercept: bool = True,
+        average: bool | str | float | None = None,
+        classes: Any = None,
+        class_weight: Any = None,
+        max_iter: int = 1,
+        grow: bool | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.dimensions = dimensions
+        self.hyperplanes = hyperplanes
+        self.C = C
+        self.C_r = C_r
+        self.alpha = alpha
+        self.epsilon = epsilon
+        self.variant = variant
+        self.select = select
+        self.fit_intercept = fit_intercept
+        self.average = average
+        self.classes = classes
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.grow = grow
+        self.random_state = random_state
+
+    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+        C, C_r, alpha, always, select = self._settings()
+        if form == "binary":
+            return Binary(arrays["U"], arrays["w"], C, C_r, alpha, float(self.epsilon), always, select)
+        return Multiclass(arrays["U"], arrays["W"], C, C_r, alpha, float(self.epsilon), always, select)
+
+
+class PAMORegressor(Regressor, _MaxOut):
+    """Passive-aggressive max-out for regression: a nonlinear embedding and a linear model on it, learned together in closed form.
+
+    As :class:`PAMOClassifier`, with loss = max(0, \|y - w.z\| - epsilon): w takes a share 1 - alpha of it, z* is the point nearest
+    to z where w.z meets the target within epsilon, and the selected hyperplanes are regressed towards z*.
+
+    Standardise the features, and bring the targets to the scale of 1: a step moves the prediction by C at the most.
+
+    Parameters
+    ----------
+    dimensions, hyperplanes, C, C_r, alpha, variant, select, fit_intercept, average, max_iter, grow, random_state
+        As in :class:`PAMOClassifier`.
+    epsilon : float, default=0.1
+        The error that is not worth a step.
+
+    Attributes
+    ----------
+    n_features_in_, t_, updates_, n_iter_ : int
+        The number of features, of examples learned from, of examples that changed the weights, and of passes.
+
+    References
+    ----------
+    J. Jorge, R. Paredes: Passive-Aggressive online learning with nonlinear embeddings. Pattern Recognition 79 (2018), 162-171.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onepass import PAMORegressor
+    >>> x = np.random.default_rng(0).uniform(-2, 2, (5000, 1))
+    >>> model = PAMORegressor(average=True, random_state=0).fit(x, np.abs(x[:, 0]))
+    >>> bool(np.abs(model.predict([[-1.5], [0.0], [1.5]]) - [1.5, 0.0, 1.5]).max() < 0.2)
+    True
+    """
+
+    _forms: ClassVar[dict[str, dict[str, Field]]] = {
+        "regression": {"U": Field("features pieces", draw=True), "w": Field("dimensions", draw=True)}
+    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Learner._parameter_constraints,
+        **_MaxOut._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        dimensions: int = 64,
+        hyperplanes: int = 2,
+        C: float = 0.125,
+        C_r: float | None = None,
+        alpha: float = 0.9,
+        epsilon: float = 0.1,
+        variant: str = "I",
+        select: str = "largest",
+        *,
+        fit_intercept: bool = True,
+        average: bool | str | float | None = None,
+        max_iter: int = 1,
+        grow: bool | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.dimensions = dimensions
+        self.hyperplanes = hyperplanes
+        self.C = C
+        self.C_r = C_r
+        self.alpha = alpha
+        self.epsilon = epsilon
+        self.variant = variant
+        self.select = select
+        self.fit_intercept = fit_intercept
+        self.average = average
+        self.max_iter = max_iter
+        self.grow = grow
+        self.random_state = random_state
+
+    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+        C, C_r, alpha, always, select = self._settings()
+        return Regression(arrays["U"], arrays["w"], C, C_r, alpha, 0.0, float(self.epsilon), always, select)
