@@ -10,6 +10,7 @@ from onepass import embedding, linear
 from onepass.base import Learner, ModelFileError
 from onepass.base.estimator import Estimator
 from onepass.base.saving import read
+from onepass.stages import Pipeline
 
 
 def learners() -> dict[str, type[Learner]]:
@@ -30,12 +31,19 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     header, arrays = read(path)
     known = {cls.__name__: cls for cls in _subclasses(Estimator)}
-    if header["class"] not in known:
-        raise ModelFileError(
-            f"{os.fspath(path)} holds a {header['class']}, which this version of onepass does not have; if the class is yours,"
-            " import it first."
-        )
-    return known[header["class"]]._unpack(header, arrays)
+    parts = header.get("steps") or [("", header)]
+    for _, part in parts:
+        if part.get("class") not in known:
+            raise ModelFileError(
+                f"{os.fspath(path)} holds a {part.get('class')!r}, which this version of onepass does not have; if the class is"
+                " yours, import it first."
+            )
+    try:
+        if "steps" in header:
+            return Pipeline.unpack(header, arrays, known)
+        return known[header["class"]]._unpack(header, arrays)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelFileError(f"{os.fspath(path)} is damaged: {error}") from error
 
 
 def _subclasses(cls: type[Any]) -> Iterator[type[Any]]:

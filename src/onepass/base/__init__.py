@@ -2,7 +2,8 @@
 
 from onepass.base.errors import DivergedError, ModelFileError
 from onepass.base.learner import Learner
+from onepass.base.stage import Stage
 from onepass.base.state import Field, State
 from onepass.base.tasks import Classifier, Regressor
 
-__all__ = ["Classifier", "DivergedError", "Field", "Learner", "ModelFileError", "Regressor", "State"]
+__all__ = ["Classifier", "DivergedError", "Field", "Learner", "ModelFileError", "Regressor", "Stage", "State"]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -124,6 +125,16 @@ class Estimator(BaseEstimator):
     def _seed(self) -> int:
         random_state = getattr(self, "random_state", None)
         return int(check_random_state(random_state).randint(2**31 - 1)) if hasattr(self, "random_state") else 0
+
+    @contextlib.contextmanager
+    def undone_on_error(self) -> Iterator[None]:
+        """Put the state back as it was if the block raises."""
+        saved = None if self._state is None else self._state.copy()
+        try:
+            yield
+        except BaseException:
+            self._state, self._bound = saved, None
+            raise
 
     # --- files ---
 

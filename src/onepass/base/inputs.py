@@ -23,8 +23,9 @@ BLOCK_ROWS, BLOCK_BYTES = 8192, 1 << 22
 class Rows:
     """A table of numbers, dense or CSR, handed out in typed, read-only blocks."""
 
-    def __init__(self, data: Any) -> None:
+    def __init__(self, data: Any, names: list[str] | None = None) -> None:
         self.data = data
+        self.names = names
         self.sparse = sp.issparse(data)
         self.n, self.width = data.shape
         self._indptr: Any = None
@@ -57,6 +58,24 @@ class Rows:
         values = readonly(self._values[low:high].astype(dtype))
         return SparseRows(readonly(indptr - low), self._indices[low:high], values, bias)
 
+    def part(self, start: int, stop: int) -> Rows:
+        """Some of the rows, not copied."""
+        if not self.sparse:
+            return Rows(self.data[start:stop], self.names)
+        low, high = self._indptr[start], self._indptr[stop]
+        indptr = self._indptr[start : stop + 1] - low
+        return Rows(sp.csr_array((self._values[low:high], self._indices[low:high], indptr), (stop - start, self.width)), self.names)
+
+    def room(self) -> Any:
+        """Room for new numbers in the places of the old ones."""
+        return np.empty(len(self._values) if self.sparse else self.data.shape, self.dtype)
+
+    def with_values(self, values: Any) -> Rows:
+        """The same places with other numbers, in the order of `room`."""
+        if not self.sparse:
+            return Rows(values, self.names)
+        return Rows(sp.csr_array((values, self._indices, self._indptr), self.data.shape), self.names)
+
     def values(self, t: int) -> Any:
         """The stored numbers of row t."""
         return self._values[self._indptr[t] : self._indptr[t + 1]] if self.sparse else self.data[t]
@@ -72,7 +91,7 @@ def readonly(array: Any) -> Any:
 def names_of(X: Any) -> list[str] | None:
     """The column names of a data frame, where all are strings."""
     if isinstance(X, Rows):
-        return None
+        return X.names
     names = _get_feature_names(X)
     return None if names is None else [str(name) for name in names]
 
@@ -87,6 +106,7 @@ def rows_of(X: Any, estimator: Any, *, fitted: bool) -> Rows:
         return Rows(X)
     if fitted:
         _check_feature_names(estimator, X, reset=False)
+    names = names_of(X)
     if nw.dependencies.is_into_dataframe(X) and not nw.dependencies.is_pandas_dataframe(X):
         X = nw.from_native(X, eager_only=True).to_numpy()
     if sp.issparse(X):
@@ -94,7 +114,7 @@ def rows_of(X: Any, estimator: Any, *, fitted: bool) -> Rows:
     checked = check_array(
         X, accept_sparse="csr", accept_large_sparse=True, ensure_all_finite=False, estimator=estimator, input_name="X"
     )
-    return Rows(_canonical(checked) if sp.issparse(checked) else np.asarray(checked))
+    return Rows(_canonical(checked) if sp.issparse(checked) else np.asarray(checked), names)
 
 
 def _canonical(X: Any) -> Any:
@@ -106,6 +126,18 @@ def _canonical(X: Any) -> Any:
         X = X.copy()
         X.sum_duplicates()
     return X
+
+
+def one_row(x: Any) -> Any:
+    """One example as a table of one row: a dict of features, a 1-d array or a sparse row."""
+    if isinstance(x, Mapping):
+        return [x]
+    if sp.issparse(x):
+        return x.reshape(1, -1)
+    values = np.asarray(x)
+    if values.ndim != 1:
+        raise ValueError(f"Expected one example (a dict, a 1-d array or a sparse row), got an array of shape {values.shape}.")
+    return values[None]
 
 
 def named_values(x: Mapping[str, Any]) -> dict[str, float]:

@@ -7,11 +7,10 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base.estimator import Estimator, are_named
-from onepass.base.inputs import Rows, named_values, names_of, readonly, rows_of
+from onepass.base.inputs import Rows, named_values, names_of, one_row, readonly, rows_of
 from onepass.base.state import Array, State
 from onepass.compiled.average import DECAY, HALF_LIFE, UNIFORM, Averaged, Lazy, NoAverage, Strided
 from onepass.compiled.checks import first_bad_row
@@ -181,16 +180,7 @@ class Learner(Estimator):
 
     def _learn_one_slowly(self, x: Any, y: Any, w: float) -> None:
         """What the quick road leaves: a first example, new features or labels, text, weights."""
-        if isinstance(x, Mapping):
-            X: Any = [x]
-        elif sp.issparse(x):
-            X = x.reshape(1, -1)
-        else:
-            X = np.asarray(x)
-            if X.ndim != 1:
-                raise ValueError(f"learn_one takes one example: a dict, a 1-d array or a sparse row, got an array of shape {X.shape}.")
-            X = X[None]
-        self._learn(X, [y], None, None if w == 1.0 else [w], one=True)
+        self._learn(one_row(x), [y], None, None if w == 1.0 else [w], one=True)
 
     def _row_slowly(self, x: Any, one: _Bound) -> Any:
         """One example for prediction. Features that are not known count for nothing."""
@@ -202,7 +192,7 @@ class Learner(Estimator):
             indices = np.array([j for j, _ in known], np.int32)
             values = np.array([value for _, value in known], state.dtype)
             return SparseRows(np.array([0, len(known)], np.int32), indices, values, one.bias)
-        rows = self._rows(x.reshape(1, -1) if sp.issparse(x) else np.asarray(x).reshape(1, -1), state)
+        rows = self._rows(one_row(x), state)
         return rows.block(0, 1, state.dtype, one.bias)
 
     # --- the pass ---
@@ -225,7 +215,7 @@ class Learner(Estimator):
         target = self._targets(y, len(X) if rows is None else rows.n)
         if fresh:
             grow = self.grow if self.grow is not None else (named or one)
-            names = [] if rows is None else names_of(X)
+            names = [] if rows is None else names_of(rows)
             self._state = self._first_state(rows, names, target, classes, grow, whole)
             self._bound = None
         try:

@@ -1,0 +1,231 @@
+"""Stages and a learner as one model."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import _BaseComposition, available_if
+
+from onepass.base import Learner, Stage
+from onepass.base.estimator import are_named
+from onepass.base.inputs import BLOCK_ROWS, Rows, one_row, rows_of
+from onepass.base.saving import write
+from onepass.base.state import Array
+
+
+def pipeline(*steps: Any) -> Pipeline:
+    """Join stages and a learner into one model.
+
+    >>> from onepass import PAMOClassifier, StandardScaler, pipeline
+    >>> model = pipeline(StandardScaler(), PAMOClassifier(random_state=0))
+    >>> [name for name, _ in model.steps]
+    ['standardscaler', 'pamoclassifier']
+    """
+    names = [type(step).__name__.lower() for step in steps]
+    return Pipeline([(name if names.count(name) == 1 else f"{name}-{i}", step) for i, (name, step) in enumerate(zip(names, steps, strict=True), 1)])
+
+
+def _learner_has(name: str) -> Any:
+    return available_if(lambda self: hasattr(self.learner, name))
+
+
+class Pipeline(_BaseComposition):  # type: ignore[misc]
+    """Stages, then a learner, with the learner's doors. Make one with :func:`pipeline`.
+
+    While learning, each row passes the stages as they were before it; then the learner, and then the stages, learn from it.
+    Predicting changes nothing. An error anywhere puts all steps back as they were.
+
+    Parameters
+    ----------
+    steps : list of (name, estimator)
+        Stages, and a learner at the end.
+
+    Examples
+    --------
+    >>> from onepass import PARegressor, StandardScaler, pipeline
+    >>> model = pipeline(StandardScaler(), PARegressor())
+    >>> for size in range(1, 200):
+    ...     model.learn_one({"metres": float(size)}, size / 100)
+    >>> round(model.predict_one({"metres": 150.0}), 1)
+    1.5
+    """
+
+    def __init__(self, steps: list[tuple[str, Any]]) -> None:
+        self.steps = steps
+
+    # --- the steps ---
+
+    @property
+    def stages(self) -> list[Stage]:
+        """All steps but the last."""
+        return [step for _, step in self.steps[:-1]]
+
+    @property
+    def learner(self) -> Learner:
+        """The last step."""
+        return self.steps[-1][1]  # type: ignore[no-any-return]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters of the pipeline and, with `deep`, of its steps as step__parameter."""
+        return self._get_params("steps", deep=deep)  # type: ignore[no-any-return]
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters, those of the steps as step__parameter."""
+        self._set_params("steps", **parameters)
+        return self
+
+    def __getitem__(self, key: int | str) -> Any:
+        return dict(self.steps)[key] if isinstance(key, str) else self.steps[key][1]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        of_learner = get_tags(self.learner)
+        tags.estimator_type = of_learner.estimator_type
+        tags.classifier_tags, tags.regressor_tags = of_learner.classifier_tags, of_learner.regressor_tags
+        tags.target_tags, tags.input_tags.sparse = of_learner.target_tags, True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.learner.__sklearn_is_fitted__()
+
+    def __getattr__(self, name: str) -> Any:
+        """Fitted attributes: of the features from the first step, all others from the learner."""
+        if name.startswith("_") or not name.endswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        first = name in ("n_features_in_", "feature_names_in_")
+        return getattr(self.steps[0][1] if first else self.learner, name)
+
+    def copy(self) -> Self:
+        """An independent copy, state included."""
+        return type(self)([(name, step.copy()) for name, step in self.steps])
+
+    def _check_steps(self) -> None:
+        if not isinstance(self.learner, Learner) or not all(isinstance(stage, Stage) for stage in self.stages):
+            raise TypeError("A pipeline is made of stages (StandardScaler, UnitNorm, Hasher) and a learner at the end.")
+
+    # --- learning ---
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Start anew, and learn from the rows in their order. The learner may pass over the rows, as its stages saw them, again."""
+        with self._undone_on_error():
+            for _, step in self.steps:
+                step._state, step._bound = None, None
+            rows = self._through(X)
+            self.learner.fit(rows, y, sample_weight)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from the rows in their order, once, going on from where the model is."""
+        self._learn(X, y, classes, sample_weight, None)
+        return self
+
+    def test_then_train(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Array:
+        """`partial_fit` that returns the scores each row had before it was learned from."""
+        pieces: list[tuple[Array | None, Array]] = []
+        self._learn(X, y, classes, sample_weight, pieces)
+        return self.learner._joined(pieces)
+
+    def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
+        """Learn from one example: a dict of features, a 1-d array or a sparse row. `w` is its weight."""
+        self._learn(one_row(x), [y], None, None if w == 1.0 else [w], None, one=True)
+
+    def _learn(self, X: Any, y: Any, classes: Any, weights: Any, pieces: Any, *, one: bool = False) -> None:
+        self._check_steps()
+        if not are_named(X) and not self._hashes():
+            X = rows_of(X, self.steps[0][1], fitted=self.steps[0][1].__sklearn_is_fitted__())
+        n = X.n if isinstance(X, Rows) else len(X)
+        target = self.learner._targets(y, n)
+        weights = None if weights is None else np.asarray(weights, np.float64)
+        with self._undone_on_error():
+            for start in range(0, n, BLOCK_ROWS):
+                stop = min(start + BLOCK_ROWS, n)
+                part = X.part(start, stop) if isinstance(X, Rows) else X[start:stop]
+                share = None if weights is None else weights[start:stop]
+                rows = self._through(part, one=one)
+                grows = one or are_named(part)
+                self.learner._learn(rows, target[start:stop], classes, share, pieces, one=grows)
+
+    def _through(self, X: Any, *, one: bool = False) -> Rows:
+        for stage in self.stages:
+            X = stage._learn_transform(X, one=one)
+        return X  # type: ignore[no-any-return]
+
+    def _hashes(self) -> bool:
+        return not hasattr(self.steps[0][1], "grow")
+
+    @contextlib.contextmanager
+    def _undone_on_error(self) -> Iterator[None]:
+        with contextlib.ExitStack() as stack:
+            for _, step in self.steps:
+                stack.enter_context(step.undone_on_error())
+            yield
+
+    # --- predicting ---
+
+    def _seen(self, X: Any) -> Any:
+        for stage in self.stages:
+            state = stage._fitted()
+            rows = stage._rows(X, state)
+            stage._check_finite(rows)
+            X = stage._transformed(state, rows, learn=False)
+        return X
+
+    def predict(self, X: Any) -> Array:
+        """The label or number of each row."""
+        return self.learner.predict(self._seen(X))  # type: ignore[attr-defined, no-any-return]
+
+    @_learner_has("decision_function")
+    def decision_function(self, X: Any) -> Array:
+        """The scores of each row."""
+        return self.learner.decision_function(self._seen(X))  # type: ignore[attr-defined, no-any-return]
+
+    @_learner_has("predict_proba")
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each class, a column a class."""
+        return self.learner.predict_proba(self._seen(X))  # type: ignore[attr-defined, no-any-return]
+
+    def predict_one(self, x: Any) -> Any:
+        """The label or number of one example; None or 0 before anything was learned."""
+        if not self.__sklearn_is_fitted__():
+            return self.learner.predict_one(x)  # type: ignore[attr-defined]
+        prediction = self.predict(one_row(x))[0]
+        return prediction.item() if isinstance(prediction, np.generic) else prediction
+
+    @_learner_has("predict_proba_one")
+    def predict_proba_one(self, x: Any) -> dict[Any, float]:
+        """The probability of each class, by label."""
+        if not self.__sklearn_is_fitted__():
+            return {}
+        return dict(zip(self.learner.classes_.tolist(), self.predict_proba(one_row(x))[0].tolist(), strict=True))  # type: ignore[attr-defined]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The accuracy of a classifier, or R^2 of a regressor."""
+        return self.learner.score(self._seen(X), y, sample_weight)  # type: ignore[attr-defined, no-any-return]
+
+    # --- files ---
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that `onepass.load` reads."""
+        write(path, *self._pack())
+
+    def _pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        headers, arrays = [], {}
+        for name, step in self.steps:
+            header, of_step = step._pack()
+            headers.append([name, header])
+            arrays.update({f"{name}/{key}": array for key, array in of_step.items()})
+        return {"class": type(self).__name__, "steps": headers}, arrays
+
+    @classmethod
+    def unpack(cls, header: dict[str, Any], arrays: dict[str, Array], known: dict[str, Any]) -> Self:
+        """The pipeline again, from a file's content and the classes its steps may have."""
+        steps = []
+        for name, of_step in header["steps"]:
+            mine = {key.removeprefix(f"{name}/"): array for key, array in arrays.items() if key.startswith(f"{name}/")}
+            steps.append((name, known[of_step["class"]]._unpack(of_step, mine)))
+        return cls(steps)

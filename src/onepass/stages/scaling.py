@@ -1,0 +1,201 @@
+"""Scaling inside the stream."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from onepass.base import Field, Stage, State
+from onepass.base.inputs import Rows
+from onepass.base.state import Array
+from onepass.compiled.kernel import kernel
+from onepass.compiled.loop import T
+from onepass.compiled.rows import DenseRows, SparseRows, row, sqnorm
+from onepass.compiled.verb import verb
+
+
+@kernel
+def moments(mean: Any, squares: Any, seen: Any, j: Any, n: Any) -> Any:
+    """Mean and sum of squared deviations of feature j after n rows, of which those since seen[j] were zero (Chan et al. 1979)."""
+    k = seen[j]
+    if k == n:
+        return mean[j], squares[j]
+    return mean[j] * k / n, squares[j] + mean[j] * mean[j] * k * (n - k) / n
+
+
+@verb(4)
+def standardise(mean: Any, squares: Any, seen: Any, count: Any, X: Any, learn: Any, out: Any) -> None:
+    """out = the rows scaled by what was known before each; with `learn`, each row is then taken into the moments."""
+
+
+@standardise.form(DenseRows)
+def _(mean: Any, squares: Any, seen: Any, count: Any, X: Any, learn: Any, out: Any) -> Any:
+    """Welford 1962. A feature that has not varied yet says nothing, and is 0."""
+    rows, width = X.values.shape
+    m, s = np.zeros(width), np.zeros(width)
+    n = count[T]
+    for j in range(min(width, len(mean) - 1)):
+        m[j], s[j] = moments(mean, squares, seen, j + 1, n)
+    for t in range(rows):
+        for j in range(width):
+            x = X.values[t, j]
+            error = x - m[j]
+            out[t, j] = error / np.sqrt(s[j] / n) if s[j] > 0 else 0.0
+            if learn:
+                m[j] += error / (n + 1)
+                s[j] += error * (x - m[j])
+        if learn:
+            n += 1
+    if learn:
+        for j in range(width):
+            mean[j + 1], squares[j + 1], seen[j + 1] = m[j], s[j], n
+        count[T] = n
+
+
+@standardise.form(SparseRows)
+def _(mean: Any, squares: Any, seen: Any, count: Any, X: Any, learn: Any, out: Any) -> Any:
+    """As for dense rows, without centring, which would fill the zeros: x / deviation, and x while a feature has not varied."""
+    start = X.indptr[0]
+    for t in range(len(X.indptr) - 1):
+        n = count[T]
+        for i in range(X.indptr[t], X.indptr[t + 1]):
+            x, j = X.values[i], X.indices[i] + 1
+            m, s = 0.0, 0.0
+            if j < len(mean):
+                m, s = moments(mean, squares, seen, j, n)
+            out[i - start] = x / np.sqrt(s / n) if s > 0 else x
+            if learn:
+                error = x - m
+                mean[j] = m + error / (n + 1)
+                squares[j] = s + error * (x - mean[j])
+                seen[j] = n + 1
+        if learn:
+            count[T] = n + 1
+
+
+@kernel
+def run_standardise(mean: Any, squares: Any, seen: Any, count: Any, X: Any, learn: Any, out: Any) -> None:
+    standardise(mean, squares, seen, count, X, learn, out)
+
+
+class StandardScaler(Stage):
+    """Scale each feature to mean 0 and deviation 1, by the rows seen so far.
+
+    In a stream row t is scaled with the mean and deviation of the rows before t, then taken into them, so that learning and
+    predicting agree. A feature that has not varied yet is 0. CSR rows and dicts are only divided by the deviation, not centred, since
+    that would fill their zeros.
+
+    Parameters
+    ----------
+    grow : bool, default=None
+        Whether new features may appear at any time. None: with dicts and `learn_one` they may.
+
+    Attributes
+    ----------
+    mean_, var_ : arrays of shape (d,)
+        Mean and variance of each feature.
+    n_features_in_, t_ : int
+        The number of features, and of rows seen.
+
+    References
+    ----------
+    B. P. Welford: Note on a method for calculating corrected sums of squares and products. Technometrics 4 (1962), 419-420.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onepass import StandardScaler
+    >>> scaler = StandardScaler()
+    >>> scaler.learn_transform(np.array([[1.0], [3.0], [4.0]]))
+    array([[0.],
+           [0.],
+           [2.]])
+    >>> scaler.mean_
+    array([2.66666667])
+    """
+
+    _forms: ClassVar[dict[str, dict[str, Field]]] = {
+        "stage": {"mean": Field("features"), "squares": Field("features"), "seen": Field("features")}
+    }
+
+    def __init__(self, grow: bool | None = None) -> None:
+        self.grow = grow
+
+    @property
+    def mean_(self) -> Array:
+        """The mean of each feature."""
+        return self._moments()[0]
+
+    @property
+    def var_(self) -> Array:
+        """The variance of each feature."""
+        return self._moments()[1] / max(1, self.t_)
+
+    def _moments(self) -> tuple[Array, Array]:
+        state = self._attribute("mean_")
+        mean, squares, seen = (state.arrays[name][1 : state.n_features + 1] for name in ("mean", "squares", "seen"))
+        n = max(1, state.t)
+        return mean * seen / n, squares + mean * mean * seen * (n - seen) / n
+
+    def _transformed(self, state: State, rows: Rows, *, learn: bool) -> Rows:
+        block = rows.block(0, rows.n, rows.dtype, rows.dtype.type(0))
+        out = rows.room()
+        arrays = state.arrays
+        run_standardise(arrays["mean"], arrays["squares"], arrays["seen"], arrays["count"], block, learn, out)
+        return rows.with_values(out)
+
+
+@verb(0)
+def normalise(X: Any, out: Any) -> None:
+    """out = each row divided by its norm."""
+
+
+@normalise.form(DenseRows)
+def _(X: Any, out: Any) -> Any:
+    for t in range(len(out)):
+        norm = np.sqrt(sqnorm(row(X, t)))
+        for j in range(out.shape[1]):
+            out[t, j] = X.values[t, j] / norm if norm > 0 else 0.0
+
+
+@normalise.form(SparseRows)
+def _(X: Any, out: Any) -> Any:
+    start = X.indptr[0]
+    for t in range(len(X.indptr) - 1):
+        norm = np.sqrt(sqnorm(row(X, t)))
+        for i in range(X.indptr[t], X.indptr[t + 1]):
+            out[i - start] = X.values[i] / norm if norm > 0 else 0.0
+
+
+@kernel
+def run_normalise(X: Any, out: Any) -> None:
+    normalise(X, out)
+
+
+class UnitNorm(Stage):
+    """Scale each row to unit Euclidean norm; a zero row stays zero.
+
+    Parameters
+    ----------
+    grow : bool, default=None
+        Whether new features may appear at any time. None: with dicts and `learn_one` they may.
+
+    Examples
+    --------
+    >>> from onepass import UnitNorm
+    >>> UnitNorm().fit_transform([[3.0, 4.0]])
+    array([[0.6, 0.8]])
+    """
+
+    _forms: ClassVar[dict[str, dict[str, Field]]] = {"stage": {}}
+
+    def __init__(self, grow: bool | None = None) -> None:
+        self.grow = grow
+
+    def _transformed(self, state: State, rows: Rows, *, learn: bool) -> Rows:
+        out = rows.room()
+        run_normalise(rows.block(0, rows.n, rows.dtype, rows.dtype.type(0)), out)
+        if learn:
+            state.arrays["count"][T] += rows.n
+        return rows.with_values(out)
