@@ -201,7 +201,9 @@ class Estimator(BaseEstimator):
             values.extend(value for _, value in pairs)
             indptr.append(len(indices))
         shape = (len(examples), len(columns) + len(newcomers))
-        return Rows(sp.csr_array((np.array(values, float), np.array(indices, np.int32), np.array(indptr, np.int32)), shape)), newcomers
+        return Rows(
+            sp.csr_array((np.array(values, float), np.array(indices, np.int32), np.array(indptr, np.int32)), shape)
+        ), newcomers
 
     # --- refusals ---
 
@@ -235,7 +237,6 @@ class Estimator(BaseEstimator):
         for name, value in named.items():
             if not math.isfinite(value):
                 raise ValueError(f"Feature {name!r} is {value}: Input X contains {'NaN' if math.isnan(value) else 'infinity'}.")
-
 
 
 def are_named(X: Any) -> bool:

@@ -64,7 +64,9 @@ class Rows:
             return Rows(self.data[start:stop], self.names)
         low, high = self._indptr[start], self._indptr[stop]
         indptr = self._indptr[start : stop + 1] - low
-        return Rows(sp.csr_array((self._values[low:high], self._indices[low:high], indptr), (stop - start, self.width)), self.names)
+        return Rows(
+            sp.csr_array((self._values[low:high], self._indices[low:high], indptr), (stop - start, self.width)), self.names
+        )
 
     def room(self) -> Any:
         """Room for new numbers in the places of the old ones."""

@@ -10,9 +10,9 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
+from onepass.base.inputs import readonly
 from onepass.base.state import Array
 from onepass.compiled.checks import distinct, encode
-from onepass.base.inputs import readonly
 
 _MANY = 256  # above this many distinct numbers, sorting is quicker than looking them up
 

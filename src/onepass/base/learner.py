@@ -15,10 +15,12 @@ from onepass.base.state import Array, State
 from onepass.compiled.average import DECAY, HALF_LIFE, UNIFORM, Averaged, Lazy, NoAverage, Strided
 from onepass.compiled.checks import first_bad_row
 from onepass.compiled.kernel import machine_code
-from onepass.compiled.loop import Weights, run
-from onepass.compiled.rows import DenseRows, SparseRows
+from onepass.compiled.loop import Weights, run, run_dense, run_sparse
+from onepass.compiled.rows import SparseRows
 
-# An average is blended so often that it costs a fraction of the step itself; small states afford it after every example.
+Piece = tuple[Any, Array]  # the classes known at the time, and scores
+
+# An average that is blended as a whole is blended so often: a fraction of the cost of the step itself.
 BLEND_EVERY = 16
 
 
@@ -61,8 +63,8 @@ class Learner(Estimator):
         """Targets as the loop takes them, and how many of them could be had before an unknown one."""
         raise NotImplementedError
 
-    def _code_of(self, state: State, y: Any) -> Array | None:
-        """One target, as an array of one code; None if it is unknown."""
+    def _coder(self, state: State) -> Callable[[Any], Array | None]:
+        """A quick function from one target to an array of its code; None for a target that needs a closer look."""
         raise NotImplementedError
 
     def _width(self, state: State) -> int:
@@ -103,21 +105,6 @@ class Learner(Estimator):
 
     # --- the doors for tables ---
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from the rows in their order, once, going on from where the model is."""
-        self._learn(X, y, classes, sample_weight)
-        return self
-
-    def test_then_train(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Array:
-        """`partial_fit` that returns the scores each row had before it was learned from.
-
-        (n,) for two classes and for regression, (n, K) otherwise, the columns in the order of `classes_`; NaN where a label was
-        not yet known. Exactly what `decision_function` would have said of the row just then.
-        """
-        pieces: list[tuple[Array | None, Array]] = []
-        self._learn(X, y, classes, sample_weight, pieces)
-        return self._joined(pieces)
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Start anew, and learn from the rows in their order, `max_iter` times or until a pass changes nothing."""
         self._check_parameters()
@@ -154,33 +141,32 @@ class Learner(Estimator):
 
     def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
         """Learn from one example: a dict of features, a 1-d array or a sparse row. `w` is its weight."""
-        one = self._bound or (self._state is not None and self._bind())
-        if one and w == 1.0 and one.weighs_all_alike:
-            code = one.codes.get(y) if one.codes is not None else self._code_of(one.state, y)
+        one = self._bound
+        if one is not None and one.quick and w == 1.0:
+            code = one.code(y)
             if code is not None:
-                rows = one.row(x)
-                if rows is not None:
-                    if one.run(rows, code, one.learn_all, one.scores) != 1:
+                done = one.run_one(x, code, one.learn_all, one.scores)
+                if done is not None:
+                    if done != 1:
                         self._refuse_one(x)
                     return
-        self._learn_one_slowly(x, y, w)
+        self._learn(one_row(x), [y], None, None if w == 1.0 else [w], one=True)
+        self._bind()
 
     def _score_one(self, x: Any) -> Array | None:
         """The scores of one example; None if nothing has been learned yet."""
-        if self._state is None:
-            return None
-        one = self._bind()
-        rows = one.row(x)
-        if rows is None:
-            rows = self._row_slowly(x, one)
-        scores = np.empty((1, one.width), one.state.dtype)
-        if one.run(rows, one.no_targets, one.predict_only, scores) != 1:
+        one = self._bound
+        if one is None:
+            if self._state is None:
+                return None
+            one = self._bind()
+        scores = np.empty(one.scores_shape, one.dtype)
+        done = one.run_one(x, one.no_targets, one.predict_only, scores)
+        if done is None:
+            done = one.run(self._row_slowly(x, one), one.no_targets, one.predict_only, scores)
+        if done != 1:
             self._refuse_one(x)
         return scores
-
-    def _learn_one_slowly(self, x: Any, y: Any, w: float) -> None:
-        """What the quick road leaves: a first example, new features or labels, text, weights."""
-        self._learn(one_row(x), [y], None, None if w == 1.0 else [w], one=True)
 
     def _row_slowly(self, x: Any, one: _Bound) -> Any:
         """One example for prediction. Features that are not known count for nothing."""
@@ -203,7 +189,7 @@ class Learner(Estimator):
         y: Any,
         classes: Any,
         sample_weight: Any,
-        pieces: list[tuple[Array | None, Array]] | None = None,
+        pieces: list[Piece] | None = None,
         *,
         whole: bool = False,
         one: bool = False,
@@ -259,7 +245,7 @@ class Learner(Estimator):
             if known < rows.n:
                 self._refuse_label(target[known])
 
-    def _run_pass(self, rows: Rows, target: Any, weights: Array | None, pieces: list[tuple[Array | None, Array]] | None) -> None:
+    def _run_pass(self, rows: Rows, target: Any, weights: Array | None, pieces: list[Piece] | None) -> None:
         start = 0
         for _, stop in rows.blocks():
             while start < stop:
@@ -285,7 +271,7 @@ class Learner(Estimator):
                     pieces.append((state.classes, scores))
                 start = end
 
-    def _joined(self, pieces: list[tuple[Array | None, Array]]) -> Array:
+    def _joined(self, pieces: list[Piece]) -> Array:
         state = self._fitted()
         if state.form != "multiclass":
             return np.concatenate([scores[:, 0] for _, scores in pieces])
@@ -335,7 +321,7 @@ class _Bound:
 
     def __init__(self, learner: Learner, state: State) -> None:
         dtype = state.dtype
-        arrays = dict(state.arrays)
+        arrays: dict[str, Any] = dict(state.arrays)
         additive = [name for name, role in state.fields.items() if role.additive]
         self.average: Any = NoAverage(0)
         if "clock" in arrays:
@@ -347,28 +333,27 @@ class _Bound:
                 arrays[name] = Averaged(arrays[name], gap, clock)
             else:
                 means = {name: arrays[f"mean.{name}"] for name in state.fields}
-                stride = int(np.clip(sum(mean.size for mean in means.values()) // 256, 1, BLEND_EVERY))
-                self.average = Strided(learner._record(state.form, means), clock, stride)
+                self.average = Strided(learner._record(state.form, means), clock, BLEND_EVERY)
         self.model = learner._record(state.form, arrays)
-        self.state = state
-        self.width = learner._width(state)
-        self.count = state.arrays["count"]
+        self.state, self.dtype, self.count = state, dtype, state.arrays["count"]
         self.bias = dtype.type(1 if learner.fit_intercept else 0)
         self.no_targets = np.empty(0, np.int64 if state.form == "multiclass" else dtype)
         self.learn_all = Weights(np.empty(0, dtype), dtype.type(1))
         self.predict_only = Weights(np.empty(0, dtype), dtype.type(0))
-        self.scores = np.empty((1, self.width), dtype)
-        self.weighs_all_alike = getattr(learner, "class_weight", None) is None
-        self.codes: dict[Any, Array] | None = None
-        if state.classes is not None:
-            labels = state.classes.tolist()
-            self.codes = {label: learner._code_of(state, label) for label in labels}  # type: ignore[misc]
-            self.labels = labels
+        self.width = learner._width(state)
+        self.scores_shape = (1, self.width)
+        self.scores = np.empty(self.scores_shape, dtype)
+        self.quick = getattr(learner, "class_weight", None) is None
+        self.labels = None if state.classes is None else state.classes.tolist()
+        self.code = learner._coder(state)
         self._entries: dict[Any, Callable[..., int]] = {}
         self._shape, self._strides = (state.n_features,), (dtype.itemsize,)
         self._last: tuple[list[str], Array, Array, Array | None] | None = None
+        self._dense: Callable[..., int] | None = None
+        self._sparse: Callable[..., int] | None = None
 
     def run(self, rows: Any, targets: Array, gate: Any, scores: Array) -> int:
+        """The loop over a block of rows."""
         kind = (type(rows), rows[0].dtype)
         entry = self._entries.get(kind)
         if entry is None:
@@ -376,23 +361,40 @@ class _Bound:
             entry = self._entries[kind] = machine_code(run, self.model, self.average, typed, targets, gate, scores, self.count)
         return entry(self.model, self.average, rows, targets, gate, scores, self.count)
 
-    def row(self, x: Any) -> Any:
-        """One example as rows, for the common cases; None for those that need a closer look."""
+    def run_one(self, x: Any, targets: Array, gate: Any, scores: Array) -> int | None:
+        """The loop over one example, for the common cases; None for those that need a closer look."""
         if type(x) is np.ndarray:
-            if x.shape == self._shape and x.dtype is self.state.dtype and x.strides == self._strides:
-                return DenseRows(x[None], self.bias)
-        elif type(x) is dict:
-            last = self._last
-            if last is None or last[0] != list(x):
-                last = self._last = self._places(x)
-            if last is not None:
-                _, indptr, indices, order = last
-                try:
-                    values = np.fromiter(x.values(), self.state.dtype, len(x))
-                except (TypeError, ValueError):
-                    return None
-                return SparseRows(indptr, indices, values if order is None else values[order], self.bias)
-        return None
+            if x.shape != self._shape or x.dtype is not self.dtype or x.strides != self._strides:
+                return None
+            dense = self._dense or self._compile_dense(x, targets, gate, scores)
+            return dense(self.model, self.average, x, self.bias, targets, gate, scores, self.count)
+        if type(x) is not dict:
+            return None
+        last = self._last
+        if last is None or last[0] != list(x):
+            last = self._last = self._places(x)
+            if last is None:
+                return None
+        _, indptr, indices, order = last
+        try:
+            values = np.fromiter(x.values(), self.dtype, len(x))
+        except (TypeError, ValueError):
+            return None
+        if order is not None:
+            values = values[order]
+        sparse = self._sparse or self._compile_sparse(indptr, indices, values, targets, gate, scores)
+        return sparse(self.model, self.average, indptr, indices, values, self.bias, targets, gate, scores, self.count)
+
+    def _compile_dense(self, x: Array, targets: Array, gate: Any, scores: Array) -> Any:
+        self._dense = machine_code(
+            run_dense, self.model, self.average, readonly(x), self.bias, targets, gate, scores, self.count
+        )
+        return self._dense
+
+    def _compile_sparse(self, indptr: Array, indices: Array, values: Array, targets: Array, gate: Any, scores: Array) -> Any:
+        row = map(readonly, (indptr, indices, values))
+        self._sparse = machine_code(run_sparse, self.model, self.average, *row, self.bias, targets, gate, scores, self.count)
+        return self._sparse
 
     def _places(self, x: dict[str, Any]) -> tuple[list[str], Array, Array, Array | None] | None:
         """The places of a dict's features, for the next dict with the same keys in the same order."""

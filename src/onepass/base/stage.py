@@ -29,8 +29,8 @@ class Stage(TransformerMixin, Estimator):
 
     # --- what a subclass says ---
 
-    def _transformed(self, state: State, rows: Rows, *, learn: bool) -> Rows:
-        """The rows after the stage; with `learn`, each is learned from after it was transformed."""
+    def _transformed(self, state: State, rows: Rows, taught: Array) -> Rows:
+        """The rows after the stage; a row t with taught[t] is learned from after it was transformed."""
         raise NotImplementedError
 
     # --- the doors ---
@@ -54,7 +54,7 @@ class Stage(TransformerMixin, Estimator):
         state = self._fitted()
         rows = self._rows(X, state)
         self._check_finite(rows)
-        return self._transformed(state, rows, learn=False).data
+        return self._transformed(state, rows, np.zeros(rows.n, bool)).data
 
     def learn_transform(self, X: Any) -> Any:
         """Transform each row with what was known before it, then learn from it."""
@@ -71,7 +71,7 @@ class Stage(TransformerMixin, Estimator):
         state = self._fitted()
         rows = self._rows(one_row(x), state)
         self._check_finite(rows)
-        data = self._transformed(state, rows, learn=False).data
+        data = self._transformed(state, rows, np.zeros(rows.n, bool)).data
         if not isinstance(x, Mapping):
             return data[0] if isinstance(data, np.ndarray) else data.toarray()[0]
         names = list(self._columns(state))
@@ -85,10 +85,10 @@ class Stage(TransformerMixin, Estimator):
 
     # --- for pipelines ---
 
-    def _learn_transform(self, X: Any, *, one: bool = False) -> Rows:
+    def _learn_transform(self, X: Any, weights: Array | None = None, *, one: bool = False) -> Rows:
         rows = self._enter(X, one=one)
         self._check_finite(rows)
-        return self._transformed(self._fitted(), rows, learn=True)
+        return self._transformed(self._fitted(), rows, np.ones(rows.n, bool) if weights is None else weights > 0)
 
     def _enter(self, X: Any, *, one: bool = False) -> Rows:
         """Rows to learn from, in a state that has room for their features."""

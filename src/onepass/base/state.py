@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onepass.base.errors import ModelFileError
-from onepass.compiled.loop import T, UPDATES
+from onepass.compiled.loop import UPDATES, T
 
 Array = npt.NDArray[Any]
 
@@ -115,7 +115,7 @@ class State:
     def check(self) -> None:
         """Raise ModelFileError unless every array has the type and at least the shape that the loop relies on."""
         extent = {**self.sizes, **self._extent()}
-        expected = {"count": (np.dtype(np.int64), (2,))}
+        expected: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {"count": (np.dtype(np.int64), (2,))}
         for name, role in self.fields.items():
             shape = tuple(extent[axis] for axis in role.axes.split())
             expected[name] = (self.dtype, shape)
@@ -128,7 +128,9 @@ class State:
         for name, (dtype, shape) in expected.items():
             array = self.arrays.get(name)
             if array is None or array.dtype != dtype or array.ndim != len(shape) or not self._fits(name, array.shape, shape):
-                raise ModelFileError(f"The model file is damaged: its array {name!r} is missing or has the wrong shape or type.")
+                raise ModelFileError(
+                    f"The model file is damaged: its array {name!r} is missing or has the wrong shape or type."
+                )
 
     def _fits(self, name: str, shape: tuple[int, ...], least: tuple[int, ...]) -> bool:
         role = self.fields.get(name)

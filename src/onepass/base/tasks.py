@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -11,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from onepass.base.inputs import Rows
 from onepass.base.labels import classes_of, declared_classes, encode_labels, label_array
-from onepass.base.learner import Learner, _Bound
+from onepass.base.learner import Learner, Piece, _Bound
 from onepass.base.state import Array, State
 from onepass.compiled.checks import balance
 from onepass.compiled.loop import Weights
@@ -39,6 +41,20 @@ class Classifier(ClassifierMixin, Learner):
         assert classes is not None
         return classes
 
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from the rows in their order, once, going on from where the model is."""
+        self._learn(X, y, classes, sample_weight)
+        return self
+
+    def test_then_train(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Array:
+        """`partial_fit` that returns the scores each row had before it was learned from.
+
+        (n,) for two classes, (n, K) otherwise, the columns in the order of `classes_`; NaN where a label was not yet known. Exactly what `decision_function` would have said of the row just then.
+        """
+        pieces: list[Piece] = []
+        self._learn(X, y, classes, sample_weight, pieces)
+        return self._joined(pieces)
+
     def decision_function(self, X: Any) -> Array:
         """The score of each row: (n,) for two classes, positive for `classes_[1]`; (n, K) for more."""
         return self._scores(X)
@@ -55,8 +71,10 @@ class Classifier(ClassifierMixin, Learner):
         scores = self._score_one(x)
         if scores is None:
             return None
-        labels = self._bind().labels
-        return labels[int(scores.argmax()) if scores.size != 1 or len(labels) == 1 else scores.item() >= 0]
+        labels: list[Any] = self._bound.labels  # type: ignore[union-attr, assignment]
+        if self._state.form == "binary":  # type: ignore[union-attr]
+            return labels[scores.item() >= 0]
+        return labels[int(scores.argmax())]
 
     # --- what the base asks ---
 
@@ -77,9 +95,10 @@ class Classifier(ClassifierMixin, Learner):
         codes = np.empty(len(y), dtype)
         return codes, encode_labels(y, state.classes, a, b, codes) if len(state.classes) else 0
 
-    def _code_of(self, state: State, y: Any) -> Array | None:
-        codes, known = self._codes(state, label_array([y]))
-        return codes if known else None
+    def _coder(self, state: State) -> Callable[[Any], Array | None]:
+        assert state.classes is not None
+        codes, _ = self._codes(state, state.classes)
+        return {label: codes[k : k + 1] for k, label in enumerate(state.classes.tolist())}.get
 
     def _first_state(
         self, rows: Rows | None, names: list[str] | None, target: Any, classes: Any, grow: bool, whole: bool
@@ -115,6 +134,7 @@ class Classifier(ClassifierMixin, Learner):
         return state
 
     def _check_classes(self, state: State, classes: Any) -> None:
+        assert state.classes is not None
         if classes is not None and not np.array_equal(declared_classes(classes), state.classes):
             raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {state.classes!r}")
 
@@ -122,7 +142,9 @@ class Classifier(ClassifierMixin, Learner):
         if self.class_weight is None:
             return
         if self._weights_are_switches():
-            raise ValueError(f"{type(self).__name__} with these parameters has no loss term to weigh: class_weight must be None.")
+            raise ValueError(
+                f"{type(self).__name__} with these parameters has no loss term to weigh: class_weight must be None."
+            )
         if labels is not None and isinstance(self.class_weight, dict):
             unknown = [label for label in self.class_weight if label not in labels.tolist()]
             if unknown:
@@ -154,14 +176,16 @@ class Regressor(RegressorMixin, Learner):
         scores = self._score_one(x)
         return 0.0 if scores is None else float(scores.item())
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from the rows in their order, once, going on from where the model is."""
         self._learn(X, y, None, sample_weight)
         return self
 
     def test_then_train(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
         """`partial_fit` that returns the prediction each row had before it was learned from."""
-        return super().test_then_train(X, y, None, sample_weight)
+        pieces: list[Piece] = []
+        self._learn(X, y, None, sample_weight, pieces)
+        return self._joined(pieces)
 
     # --- what the base asks ---
 
@@ -181,8 +205,16 @@ class Regressor(RegressorMixin, Learner):
     def _codes(self, state: State, y: Array) -> tuple[Array, int]:
         return np.ascontiguousarray(y, state.dtype), len(y)
 
-    def _code_of(self, state: State, y: Any) -> Array | None:
-        return self._codes(state, self._targets([y], 1))[0]
+    def _coder(self, state: State) -> Callable[[Any], Array | None]:
+        code = np.empty(1, state.dtype)
+
+        def coder(y: Any) -> Array | None:
+            if not isinstance(y, float | int) or not math.isfinite(y):
+                return None
+            code[0] = y
+            return code
+
+        return coder
 
     def _first_state(
         self, rows: Rows | None, names: list[str] | None, target: Any, classes: Any, grow: bool, whole: bool

@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.borrow import borrowed
 from onepass.compiled.kernel import kernel
 from onepass.compiled.rows import DenseRow, SparseRow, add, dot
 from onepass.compiled.rules import blend, score, scratch
@@ -81,12 +80,12 @@ def _(w: Any, n: Any) -> Any:
 
 @at.form(np.ndarray)
 def _(W: Any, k: Any) -> Any:
-    return borrowed(W)[k]
+    return W[k]
 
 
 @at.form(Averaged)
 def _(W: Any, k: Any) -> Any:
-    return Averaged(borrowed(W.now)[k], borrowed(W.gap)[k], borrowed(W.clock))
+    return Averaged(W.now[k], W.gap[k], W.clock)
 
 
 @height.form(np.ndarray)

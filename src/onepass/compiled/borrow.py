@@ -1,34 +1,57 @@
-"""Array views without reference counting.
+"""Arrays without reference counting.
 
-Numba counts a reference for every view, atomically: for a row of fifty numbers that is a third of the time. The arguments of a
-kernel outlive the call, so views of them need no count.
+Numba counts a reference whenever an array is viewed or taken out of a record, with atomic instructions, in the innermost loops too:
+for small models that is most of the time. Whatever a kernel was given outlives the call, so it need not be counted.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from numba.core import cgutils
+from numba.core import cgutils, types
 from numba.core.extending import intrinsic, overload
 from numba.np.arrayobj import make_array
 
 
-def borrowed(array: Any) -> Any:
-    """The same array, of which views may be taken for free as long as the kernel's caller holds it."""
-    return array
+def borrowed(value: Any) -> Any:
+    """The same array, or record of arrays, without its owner: it is good as long as the owner is held elsewhere."""
+    return value
+
+
+def held(value: Any) -> None:
+    """Hold the owner of borrowed arrays up to here."""
 
 
 @intrinsic
-def _without_owner(typing_context: Any, array: Any) -> Any:
+def _without_owner(typing_context: Any, value: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        struct = make_array(signature.return_type)(context, builder, arguments[0])
-        struct.meminfo = cgutils.get_null_value(struct.meminfo.type)
-        struct.parent = cgutils.get_null_value(struct.parent.type)
-        return struct._getvalue()
+        return _strip(context, builder, signature.return_type, arguments[0])
 
-    return array(array), generate
+    return value(value), generate
+
+
+def _strip(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    if isinstance(kind, types.BaseTuple):
+        for i, part in enumerate(kind):
+            stripped = _strip(context, builder, part, builder.extract_value(value, i))
+            value = builder.insert_value(value, stripped, i)
+        return value
+    if not isinstance(kind, types.Array):
+        return value
+    array = make_array(kind)(context, builder, value)
+    array.meminfo = cgutils.get_null_value(array.meminfo.type)
+    array.parent = cgutils.get_null_value(array.parent.type)
+    return array._getvalue()
 
 
 @overload(borrowed, strict=False)
-def _(array: Any) -> Any:
-    return lambda array: _without_owner(array)  # noqa: PLW0108  (Numba wants a function here, not an intrinsic)
+def _(value: Any) -> Any:
+    def implementation(value: Any) -> Any:
+        return _without_owner(value)
+
+    return implementation
+
+
+@overload(held, strict=False)
+def _(value: Any) -> Any:
+    return lambda value: None

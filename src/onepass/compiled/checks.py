@@ -64,23 +64,24 @@ def encode(y: Any, classes: Any, a: Any, b: Any, codes: Any) -> Any:
     n, K = len(y), len(classes)
     if K == 2:  # no branch on the label, so that the loop is vectorised and a random label is not mispredicted
         unknown = 0
+        low, high = codes.dtype.type(b), codes.dtype.type(a + b)
         for t in range(n):
-            high = y[t] == classes[1]
-            unknown += not (high or y[t] == classes[0])
-            codes[t] = a * high + b
+            is_low, is_high = y[t] == classes[0], y[t] == classes[1]
+            unknown += 1 - (is_low | is_high)
+            codes[t] = high if is_high else low
         if unknown == 0:
             return n
     for t in range(n):
-        low, high = 0, K
-        while low < high:
-            middle = (low + high) // 2
+        k, end = 0, K
+        while k < end:
+            middle = (k + end) // 2
             if classes[middle] < y[t]:
-                low = middle + 1
+                k = middle + 1
             else:
-                high = middle
-        if low == K or classes[low] != y[t]:
+                end = middle
+        if k == K or classes[k] != y[t]:
             return t
-        codes[t] = a * low + b
+        codes[t] = a * k + b
     return n
 
 

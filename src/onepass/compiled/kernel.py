@@ -25,7 +25,8 @@ from numba.core.caching import FunctionCache, NullCache
 
 # Named, never `True`: sums may be reordered, but NaN and infinity keep their meaning.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
-OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
+# A call inside a kernel costs its arguments, which are whole arrays: everything is inlined.
+OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH, "forceinline": True}
 
 
 def kernel(function: Callable[..., Any]) -> Any:

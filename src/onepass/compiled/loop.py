@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from onepass.compiled.average import room, show, tick
+from onepass.compiled.borrow import borrowed, held
 from onepass.compiled.kernel import kernel
-from onepass.compiled.rows import row
+from onepass.compiled.rows import DenseRows, SparseRows, row
 from onepass.compiled.rules import TOO_LARGE, learn, score, scratch
 from onepass.compiled.verb import verb
 
@@ -37,19 +38,41 @@ def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count:
     A row whose score or squared norm is not finite ends the loop before it changes anything. Prediction is this very loop with
     weight 0 for every row, so a score seen while learning is to the bit the one that `decision_function` would have given.
     """
-    s, spare = scratch(model), room(average)
+    own, own_spare = scratch(model), room(average)
+    model, average, X, gate, s, spare = borrowed((model, average, X, gate, own, own_spare))
+    done, seen, updates = 0, count[T], count[UPDATES]  # counted in registers, written back at the end
     for t in range(len(scores)):
         x = row(X, t)
         score(model, x, s)
         show(average, s, spare, x, scores[t])
-        if not np.isfinite(s.scores[0]):
-            return t
+        if not abs(s.scores[0]) < np.inf:
+            break
         share = weight(gate, t, s.scores)
         if share > 0:
             moved = learn(model, x, y[t], share, s)
             if moved == TOO_LARGE:
-                return t
-            count[T] += 1
-            count[UPDATES] += moved
-            tick(average, model, count[T])
-    return len(scores)
+                break
+            seen += 1
+            updates += moved
+            tick(average, model, seen)
+        done += 1
+    count[T], count[UPDATES] = seen, updates
+    held((own, own_spare))
+    return done
+
+
+# The same loop on one row, with flat arguments: to make and take apart a record of rows costs more than to learn from it.
+
+
+@kernel
+def run_dense(model: Any, average: Any, values: Any, bias: Any, y: Any, gate: Any, scores: Any, count: Any) -> Any:
+    """The loop on one dense row."""
+    return run(model, average, DenseRows(values.reshape(1, len(values)), bias), y, gate, scores, count)
+
+
+@kernel
+def run_sparse(
+    model: Any, average: Any, indptr: Any, indices: Any, values: Any, bias: Any, y: Any, gate: Any, scores: Any, count: Any
+) -> Any:
+    """The loop on one sparse row."""
+    return run(model, average, SparseRows(indptr, indices, values, bias), y, gate, scores, count)

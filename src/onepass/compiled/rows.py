@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.borrow import borrowed
 from onepass.compiled.verb import verb
 
 DenseRows = namedtuple("DenseRows", "values bias")
@@ -63,7 +62,7 @@ def add_outer(U: Any, step: Any, x: Any) -> None:
 
 @row.form(DenseRows)
 def _(X: Any, t: Any) -> Any:
-    return DenseRow(borrowed(X.values)[t], X.bias, X.values.dtype.type(1))
+    return DenseRow(X.values[t], X.bias, X.values.dtype.type(1))
 
 
 @dot.form(np.ndarray, DenseRow)
@@ -136,7 +135,7 @@ def _(U: Any, step: Any, x: Any) -> Any:
 @row.form(SparseRows)
 def _(X: Any, t: Any) -> Any:
     start, end = X.indptr[t], X.indptr[t + 1]
-    return SparseRow(borrowed(X.indices)[start:end], borrowed(X.values)[start:end], X.bias, X.values.dtype.type(1))
+    return SparseRow(X.indices[start:end], X.values[start:end], X.bias, X.values.dtype.type(1))
 
 
 @dot.form(np.ndarray, SparseRow)

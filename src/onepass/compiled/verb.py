@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numba.core import types
@@ -15,21 +15,30 @@ from onepass.compiled.kernel import OPTIONS
 Form = TypeVar("Form", bound=Callable[..., Any])
 
 
-def verb(*positions: int) -> Callable[[Callable[..., Any]], Any]:
+class Verb(Protocol):
+    """A function with forms."""
+
+    def __call__(self, *arguments: Any) -> Any: ...
+
+    def form(self, *classes: type) -> Callable[[Form], Form]:
+        """Register the form for arguments of these classes."""
+
+
+def verb(*positions: int) -> Callable[[Callable[..., Any]], Verb]:
     """Make a verb whose form is chosen by the classes of the arguments at `positions`.
 
     Called in Python (also with `NUMBA_DISABLE_JIT=1`) it looks its form up by class; inside a kernel Numba does, at compile
     time, so that the choice costs nothing. A form is registered with `@name.form(Class, ...)`, a class for each position.
     """
 
-    def make(function: Callable[..., Any]) -> Any:
-        forms: dict[tuple[type, ...], Callable[..., Any]] = {}
+    def make(function: Callable[..., Any]) -> Verb:
+        forms: dict[tuple[type | None, ...], Callable[..., Any]] = {}
 
         @wraps(function)
         def call(*arguments: Any) -> Any:
             return forms[tuple(type(arguments[p]) for p in positions)](*arguments)
 
-        @overload(call, strict=False, jit_options={**OPTIONS, "forceinline": True})
+        @overload(call, strict=False, jit_options=OPTIONS)  # type: ignore[untyped-decorator]
         def choose(*arguments: Any) -> Any:
             return forms.get(tuple(_class(arguments[p]) for p in positions))
 
@@ -41,7 +50,7 @@ def verb(*positions: int) -> Callable[[Callable[..., Any]], Any]:
             return register
 
         call.form = form  # type: ignore[attr-defined]
-        return call
+        return call  # type: ignore[return-value]
 
     return make
 

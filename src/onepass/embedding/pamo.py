@@ -25,7 +25,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base import Classifier, Field, Learner, Regressor, State
 from onepass.base.state import Array
-from onepass.compiled.borrow import borrowed
+from onepass.compiled.borrow import borrowed, held
 from onepass.compiled.kernel import kernel
 from onepass.compiled.rows import add_outer, project, row, unit
 from onepass.compiled.rules import PASSIVE, UPDATED, blend, learn, mix, rival, score, scratch
@@ -59,19 +59,19 @@ def work_space(U: Any, w: Any, n_scores: Any) -> Any:
 @kernel
 def embed(U: Any, x: Any, s: Any) -> Any:
     """Algorithm 1, lines 4 to 8: the embedding of x, its winning pieces and its norm. z stays as it is; s.norm divides later."""
-    h = len(s.z)
+    z, winner, h = s.z, s.winner, len(s.z)
     project(U, unit(x), s.products)
     for i in range(h):
-        s.z[i], s.winner[i] = s.products[i], 0
+        z[i], winner[i] = s.products[i], 0
     for first in range(h, len(s.products), h):
-        piece = s.winner.dtype.type(first // h)
+        products, piece = s.products[first : first + h], z.dtype.type(first // h)
         for i in range(h):
-            larger = s.products[first + i] > s.z[i]
-            s.winner[i] = piece if larger else s.winner[i]
-            s.z[i] = s.products[first + i] if larger else s.z[i]
-    norm2 = s.norm.dtype.type(0)
+            larger = products[i] > z[i]
+            winner[i] = piece if larger else winner[i]
+            z[i] = products[i] if larger else z[i]
+    norm2 = z.dtype.type(0)
     for i in range(h):
-        norm2 += s.z[i] * s.z[i]
+        norm2 += z[i] * z[i]
     s.norm[0] = np.sqrt(norm2) if norm2 > 0 else norm2 + 1  # a zero z has nothing to normalise; NaN stays NaN
 
 
@@ -116,14 +116,16 @@ def regress(m: Any, x: Any, weight: Any, s: Any) -> Any:
                     best = first
             s.winner[i] = best // h
             s.z[i] = s.products[best + i]
-    limit, epsilon = s.z.dtype.type(weight * m.C_r), s.z.dtype.type(m.epsilon)
+    zero, limit, epsilon = s.z.dtype.type(0), s.z.dtype.type(weight * m.C_r), s.z.dtype.type(m.epsilon)
+    z, target, winner = s.z, s.target, s.winner
     for i in range(h):
-        error = s.target[i] - s.z[i]
-        s.target[i] = np.sign(error) * min(limit, max(abs(error) - epsilon, s.z.dtype.type(0)))
+        error = target[i] - z[i]
+        length = min(limit, max(abs(error) - epsilon, zero))
+        target[i] = length if error > 0 else -length
     for first in range(0, len(s.step), h):
-        piece = s.winner.dtype.type(first // h)
+        step, piece = s.step[first : first + h], z.dtype.type(first // h)
         for i in range(h):
-            s.step[first + i] = s.target[i] if s.winner[i] == piece else s.z.dtype.type(0)
+            step[i] = target[i] if winner[i] == piece else zero
     add_outer(m.U, s.step, unit(x))
 
 
@@ -167,13 +169,13 @@ def _(m: Any) -> Any:
 def _(m: Any, x: Any, s: Any) -> Any:
     embed(m.U, x, s)
     for k in range(len(s.scores)):
-        s.scores[k] = normalised_dot(borrowed(m.W)[k], s)
+        s.scores[k] = normalised_dot(m.W[k], s)
 
 
 @learn.form(Multiclass)
 def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     """As for two classes, with w_y - w_r in place of y w: z moves along the difference of the label's and the rival's weights."""
-    W, r = borrowed(m.W), rival(s.scores, y)
+    W, r = m.W, rival(s.scores, y)
     loss = max(1 - (s.scores[y] - s.scores[r]), 0) if r >= 0 else 0.0
     if loss == 0 and not m.always:
         return PASSIVE
@@ -284,11 +286,13 @@ class _MaxOut(Learner):
 
 @kernel
 def embed_rows(U: Any, X: Any, out: Any) -> Any:
-    s = work_space(U, out[0], 1)
+    own = work_space(U, out[0], 1)
+    s = borrowed(own)
     for t in range(len(out)):
         embed(U, row(X, t), s)
         for i in range(out.shape[1]):
             out[t, i] = s.z[i] / s.norm[0]
+    held(own)
 
 
 def orthonormalise(U: Array, h: int) -> None:
@@ -311,7 +315,7 @@ class PAMOClassifier(Classifier, _MaxOut):
     loss = max(0, 1 - y w.z),
 
     1. w += min(C, (1 - alpha) loss) y z,
-    2. z* = z + y (1 - y w.z) w / \|w\|^2, where the loss would be zero,
+    2. z* = z + y (1 - y w.z) w / |w|^2, where the loss would be zero,
     3. the selected hyperplane of each dimension is regressed towards z*_i by a PA step of at most C_r.
 
     PAMO-I does so when there is loss; PAMO-II always takes step 3, which teaches the embedding its own normalisation. With more
@@ -428,7 +432,7 @@ class PAMOClassifier(Classifier, _MaxOut):
 class PAMORegressor(Regressor, _MaxOut):
     """Passive-aggressive max-out for regression: a nonlinear embedding and a linear model on it, learned together in closed form.
 
-    As :class:`PAMOClassifier`, with loss = max(0, \|y - w.z\| - epsilon): w takes a share 1 - alpha of it, z* is the point nearest
+    As :class:`PAMOClassifier`, with loss = max(0, |y - w.z| - epsilon): w takes a share 1 - alpha of it, z* is the point nearest
     to z where w.z meets the target within epsilon, and the selected hyperplanes are regressed towards z*.
 
     Standardise the features, and bring the targets to the scale of 1: a step moves the prediction by C at the most.

@@ -131,16 +131,16 @@ class _PassiveAggressive(LinearModel):
 
 
 class PAClassifier(Classifier, _PassiveAggressive):
-    """Passive-aggressive classification: the smallest step that would have got the example right.
+    r"""Passive-aggressive classification: the smallest step that would have got the example right.
 
     For two classes, with loss = max(0, 1 - y w.x), the weights move by w += tau y x, where tau is
 
-    * loss / \\|x\\|^2 for the variant "hard" (PA),
-    * min(C, loss / \\|x\\|^2) for "I" (PA-I),
-    * loss / (\\|x\\|^2 + 1/(2C)) for "II" (PA-II).
+    * loss / |x|^2 for the variant "hard" (PA),
+    * min(C, loss / |x|^2) for "I" (PA-I),
+    * loss / (|x|^2 + 1/(2C)) for "II" (PA-II).
 
     For more classes the label's weights and those of its strongest rival r move apart, with
-    loss = max(0, 1 - (W_y - W_r).x) and 2 \\|x\\|^2 in place of \\|x\\|^2.
+    loss = max(0, 1 - (W_y - W_r).x) and 2 |x|^2 in place of |x|^2.
 
     Parameters
     ----------
@@ -224,9 +224,9 @@ class PAClassifier(Classifier, _PassiveAggressive):
 
 
 class PARegressor(Regressor, _PassiveAggressive):
-    """Passive-aggressive regression: the smallest step that would have met the target within epsilon.
+    r"""Passive-aggressive regression: the smallest step that would have met the target within epsilon.
 
-    With loss = max(0, \\|y - w.x\\| - epsilon), the weights move by w += sign(y - w.x) tau x, tau as in :class:`PAClassifier`.
+    With loss = max(0, |y - w.x| - epsilon), the weights move by w += sign(y - w.x) tau x, tau as in :class:`PAClassifier`.
 
     Parameters
     ----------

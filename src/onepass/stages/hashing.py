@@ -65,7 +65,9 @@ class Hasher(Stage):
 
     def _rows(self, X: Any, state: State) -> Rows:
         if isinstance(X, Mapping):
-            raise TypeError("Hasher takes a list of dicts; put a single example into a list, or use learn_one and transform_one.")
+            raise TypeError(
+                "Hasher takes a list of dicts; put a single example into a list, or use learn_one and transform_one."
+            )
         if nw.dependencies.is_into_dataframe(X):
             X = nw.from_native(X, eager_only=True).rows(named=True)
         if not (isinstance(X, list) and X and all(isinstance(x, Mapping) for x in X)):
@@ -74,5 +76,5 @@ class Hasher(Stage):
         hashed.sort_indices()
         return Rows(hashed)
 
-    def _transformed(self, state: State, rows: Rows, *, learn: bool) -> Rows:
+    def _transformed(self, state: State, rows: Rows, taught: Array) -> Rows:
         return rows

@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import _BaseComposition, available_if
 from onepass.base import Learner, Stage
 from onepass.base.estimator import are_named
 from onepass.base.inputs import BLOCK_ROWS, Rows, one_row, rows_of
+from onepass.base.learner import Piece
 from onepass.base.saving import write
 from onepass.base.state import Array
 
@@ -27,14 +28,19 @@ def pipeline(*steps: Any) -> Pipeline:
     ['standardscaler', 'pamoclassifier']
     """
     names = [type(step).__name__.lower() for step in steps]
-    return Pipeline([(name if names.count(name) == 1 else f"{name}-{i}", step) for i, (name, step) in enumerate(zip(names, steps, strict=True), 1)])
+    return Pipeline(
+        [
+            (name if names.count(name) == 1 else f"{name}-{i}", step)
+            for i, (name, step) in enumerate(zip(names, steps, strict=True), 1)
+        ]
+    )
 
 
 def _learner_has(name: str) -> Any:
     return available_if(lambda self: hasattr(self.learner, name))
 
 
-class Pipeline(_BaseComposition):  # type: ignore[misc]
+class Pipeline(_BaseComposition):
     """Stages, then a learner, with the learner's doors. Make one with :func:`pipeline`.
 
     While learning, each row passes the stages as they were before it; then the learner, and then the stages, learn from it.
@@ -66,13 +72,13 @@ class Pipeline(_BaseComposition):  # type: ignore[misc]
         return [step for _, step in self.steps[:-1]]
 
     @property
-    def learner(self) -> Learner:
+    def learner(self) -> Any:
         """The last step."""
-        return self.steps[-1][1]  # type: ignore[no-any-return]
+        return self.steps[-1][1]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters of the pipeline and, with `deep`, of its steps as step__parameter."""
-        return self._get_params("steps", deep=deep)  # type: ignore[no-any-return]
+        return self._get_params("steps", deep=deep)
 
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters, those of the steps as step__parameter."""
@@ -115,8 +121,8 @@ class Pipeline(_BaseComposition):  # type: ignore[misc]
         with self._undone_on_error():
             for _, step in self.steps:
                 step._state, step._bound = None, None
-            rows = self._through(X)
-            self.learner.fit(rows, y, sample_weight)
+            weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+            self.learner.fit(self._through(X, weights), y, weights)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -126,7 +132,7 @@ class Pipeline(_BaseComposition):  # type: ignore[misc]
 
     def test_then_train(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Array:
         """`partial_fit` that returns the scores each row had before it was learned from."""
-        pieces: list[tuple[Array | None, Array]] = []
+        pieces: list[Piece] = []
         self._learn(X, y, classes, sample_weight, pieces)
         return self.learner._joined(pieces)
 
@@ -140,20 +146,20 @@ class Pipeline(_BaseComposition):  # type: ignore[misc]
             X = rows_of(X, self.steps[0][1], fitted=self.steps[0][1].__sklearn_is_fitted__())
         n = X.n if isinstance(X, Rows) else len(X)
         target = self.learner._targets(y, n)
-        weights = None if weights is None else np.asarray(weights, np.float64)
+        weights = self.learner._weights(weights, n)
         with self._undone_on_error():
             for start in range(0, n, BLOCK_ROWS):
                 stop = min(start + BLOCK_ROWS, n)
                 part = X.part(start, stop) if isinstance(X, Rows) else X[start:stop]
                 share = None if weights is None else weights[start:stop]
-                rows = self._through(part, one=one)
+                rows = self._through(part, share, one=one)
                 grows = one or are_named(part)
                 self.learner._learn(rows, target[start:stop], classes, share, pieces, one=grows)
 
-    def _through(self, X: Any, *, one: bool = False) -> Rows:
+    def _through(self, X: Any, weights: Array | None, *, one: bool = False) -> Rows:
         for stage in self.stages:
-            X = stage._learn_transform(X, one=one)
-        return X  # type: ignore[no-any-return]
+            X = stage._learn_transform(X, weights, one=one)
+        return X
 
     def _hashes(self) -> bool:
         return not hasattr(self.steps[0][1], "grow")
@@ -172,27 +178,27 @@ class Pipeline(_BaseComposition):  # type: ignore[misc]
             state = stage._fitted()
             rows = stage._rows(X, state)
             stage._check_finite(rows)
-            X = stage._transformed(state, rows, learn=False)
+            X = stage._transformed(state, rows, np.zeros(rows.n, bool))
         return X
 
     def predict(self, X: Any) -> Array:
         """The label or number of each row."""
-        return self.learner.predict(self._seen(X))  # type: ignore[attr-defined, no-any-return]
+        return self.learner.predict(self._seen(X))
 
     @_learner_has("decision_function")
     def decision_function(self, X: Any) -> Array:
         """The scores of each row."""
-        return self.learner.decision_function(self._seen(X))  # type: ignore[attr-defined, no-any-return]
+        return self.learner.decision_function(self._seen(X))
 
     @_learner_has("predict_proba")
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class, a column a class."""
-        return self.learner.predict_proba(self._seen(X))  # type: ignore[attr-defined, no-any-return]
+        return self.learner.predict_proba(self._seen(X))
 
     def predict_one(self, x: Any) -> Any:
         """The label or number of one example; None or 0 before anything was learned."""
         if not self.__sklearn_is_fitted__():
-            return self.learner.predict_one(x)  # type: ignore[attr-defined]
+            return self.learner.predict_one(x)
         prediction = self.predict(one_row(x))[0]
         return prediction.item() if isinstance(prediction, np.generic) else prediction
 
@@ -201,11 +207,11 @@ class Pipeline(_BaseComposition):  # type: ignore[misc]
         """The probability of each class, by label."""
         if not self.__sklearn_is_fitted__():
             return {}
-        return dict(zip(self.learner.classes_.tolist(), self.predict_proba(one_row(x))[0].tolist(), strict=True))  # type: ignore[attr-defined]
+        return dict(zip(self.learner.classes_.tolist(), self.predict_proba(one_row(x))[0].tolist(), strict=True))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The accuracy of a classifier, or R^2 of a regressor."""
-        return self.learner.score(self._seen(X), y, sample_weight)  # type: ignore[attr-defined, no-any-return]
+        return self.learner.score(self._seen(X), y, sample_weight)
 
     # --- files ---
 

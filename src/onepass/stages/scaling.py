@@ -25,14 +25,15 @@ def moments(mean: Any, squares: Any, seen: Any, j: Any, n: Any) -> Any:
 
 
 @verb(4)
-def standardise(mean: Any, squares: Any, seen: Any, count: Any, X: Any, learn: Any, out: Any) -> None:
-    """out = the rows scaled by what was known before each; with `learn`, each row is then taken into the moments."""
+def standardise(mean: Any, squares: Any, seen: Any, count: Any, X: Any, taught: Any, out: Any) -> None:
+    """out = the rows scaled by what was known before each; a row t with taught[t] is then taken into the moments."""
 
 
 @standardise.form(DenseRows)
-def _(mean: Any, squares: Any, seen: Any, count: Any, X: Any, learn: Any, out: Any) -> Any:
+def _(mean: Any, squares: Any, seen: Any, count: Any, X: Any, taught: Any, out: Any) -> Any:
     """Welford 1962. A feature that has not varied yet says nothing, and is 0."""
     rows, width = X.values.shape
+    changed = False
     m, s = np.zeros(width), np.zeros(width)
     n = count[T]
     for j in range(min(width, len(mean) - 1)):
@@ -42,19 +43,19 @@ def _(mean: Any, squares: Any, seen: Any, count: Any, X: Any, learn: Any, out: A
             x = X.values[t, j]
             error = x - m[j]
             out[t, j] = error / np.sqrt(s[j] / n) if s[j] > 0 else 0.0
-            if learn:
+            if taught[t]:
                 m[j] += error / (n + 1)
                 s[j] += error * (x - m[j])
-        if learn:
-            n += 1
-    if learn:
+        if taught[t]:
+            n, changed = n + 1, True
+    if changed:
         for j in range(width):
             mean[j + 1], squares[j + 1], seen[j + 1] = m[j], s[j], n
         count[T] = n
 
 
 @standardise.form(SparseRows)
-def _(mean: Any, squares: Any, seen: Any, count: Any, X: Any, learn: Any, out: Any) -> Any:
+def _(mean: Any, squares: Any, seen: Any, count: Any, X: Any, taught: Any, out: Any) -> Any:
     """As for dense rows, without centring, which would fill the zeros: x / deviation, and x while a feature has not varied."""
     start = X.indptr[0]
     for t in range(len(X.indptr) - 1):
@@ -65,18 +66,18 @@ def _(mean: Any, squares: Any, seen: Any, count: Any, X: Any, learn: Any, out: A
             if j < len(mean):
                 m, s = moments(mean, squares, seen, j, n)
             out[i - start] = x / np.sqrt(s / n) if s > 0 else x
-            if learn:
+            if taught[t]:
                 error = x - m
                 mean[j] = m + error / (n + 1)
                 squares[j] = s + error * (x - mean[j])
                 seen[j] = n + 1
-        if learn:
+        if taught[t]:
             count[T] = n + 1
 
 
 @kernel
-def run_standardise(mean: Any, squares: Any, seen: Any, count: Any, X: Any, learn: Any, out: Any) -> None:
-    standardise(mean, squares, seen, count, X, learn, out)
+def run_standardise(mean: Any, squares: Any, seen: Any, count: Any, X: Any, taught: Any, out: Any) -> None:
+    standardise(mean, squares, seen, count, X, taught, out)
 
 
 class StandardScaler(Stage):
@@ -138,11 +139,11 @@ class StandardScaler(Stage):
         n = max(1, state.t)
         return mean * seen / n, squares + mean * mean * seen * (n - seen) / n
 
-    def _transformed(self, state: State, rows: Rows, *, learn: bool) -> Rows:
+    def _transformed(self, state: State, rows: Rows, taught: Array) -> Rows:
         block = rows.block(0, rows.n, rows.dtype, rows.dtype.type(0))
         out = rows.room()
         arrays = state.arrays
-        run_standardise(arrays["mean"], arrays["squares"], arrays["seen"], arrays["count"], block, learn, out)
+        run_standardise(arrays["mean"], arrays["squares"], arrays["seen"], arrays["count"], block, taught, out)
         return rows.with_values(out)
 
 
@@ -193,9 +194,8 @@ class UnitNorm(Stage):
     def __init__(self, grow: bool | None = None) -> None:
         self.grow = grow
 
-    def _transformed(self, state: State, rows: Rows, *, learn: bool) -> Rows:
+    def _transformed(self, state: State, rows: Rows, taught: Array) -> Rows:
         out = rows.room()
         run_normalise(rows.block(0, rows.n, rows.dtype, rows.dtype.type(0)), out)
-        if learn:
-            state.arrays["count"][T] += rows.n
+        state.arrays["count"][T] += np.count_nonzero(taught)
         return rows.with_values(out)
