@@ -3,6 +3,9 @@
 Every example is predicted first, learned from once, and let go.
 """
 
+from importlib import import_module
+from typing import Any
+
 from onepass.base import DivergedError, ModelFileError
 from onepass.embedding import PAMOClassifier, PAMORegressor
 from onepass.linear import PAClassifier, PARegressor
@@ -21,7 +24,18 @@ __all__ = [
     "PARegressor",
     "StandardScaler",
     "UnitNorm",
+    "datasets",
+    "evaluate",
     "learners",
     "load",
     "pipeline",
+    "plots",
+    "streams",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the parts that not every program needs when they are first asked for."""
+    if name in ("datasets", "evaluate", "plots", "streams"):
+        return import_module(f"onepass.{name}")
+    raise AttributeError(f"module 'onepass' has no attribute {name!r}")

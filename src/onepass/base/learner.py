@@ -90,7 +90,7 @@ class Learner(Estimator):
         """An array of the state as predictions see it: its average, where there is one."""
         if f"gap.{name}" in state.arrays:
             factor = state.dtype.type(state.arrays["clock"][0])
-            return state.arrays[name] - factor * state.arrays[f"gap.{name}"]  # type: ignore[no-any-return]
+            return state.arrays[name] - factor * state.arrays[f"gap.{name}"]
         return state.arrays.get(f"mean.{name}", state.arrays[name])
 
     def _bind(self) -> _Bound:

@@ -49,7 +49,8 @@ class Classifier(ClassifierMixin, Learner):
     def test_then_train(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Array:
         """`partial_fit` that returns the scores each row had before it was learned from.
 
-        (n,) for two classes, (n, K) otherwise, the columns in the order of `classes_`; NaN where a label was not yet known. Exactly what `decision_function` would have said of the row just then.
+        (n,) for two classes, (n, K) otherwise, the columns in the order of `classes_`; NaN where a label was not yet known.
+        Exactly what `decision_function` would have said of the row just then.
         """
         pieces: list[Piece] = []
         self._learn(X, y, classes, sample_weight, pieces)

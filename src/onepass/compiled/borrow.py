@@ -47,7 +47,7 @@ def _strip(context: Any, builder: Any, kind: Any, value: Any) -> Any:
 @overload(borrowed, strict=False)
 def _(value: Any) -> Any:
     def implementation(value: Any) -> Any:
-        return _without_owner(value)
+        return _without_owner(value)  # type: ignore[call-arg]
 
     return implementation
 

@@ -1,8 +1,8 @@
 """The `@kernel` decorator: Numba, with a cache that notices every edit.
 
 Numba keys its cache on the file of the compiled function alone. Our kernels call verbs that live in other files, so an edited verb
-would go on running as stale machine code. The cache here keys each entry on the content of `compiled/` and of the modules that
-define the records in the signature as well. It keeps one file an entry, written aside and renamed, so that processes that
+would go on running as stale machine code. The cache here keys each entry on the content of `compiled/`, of the function's own folder
+and of the modules that define the records in the signature as well. It keeps one file an entry, written aside and renamed, so that processes that
 compile at the same time cannot mix up each other's entries. Where no directory is writable, nothing is cached.
 """
 
@@ -25,8 +25,7 @@ from numba.core.caching import FunctionCache, NullCache
 
 # Named, never `True`: sums may be reordered, but NaN and infinity keep their meaning.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
-# A call inside a kernel costs its arguments, which are whole arrays: everything is inlined.
-OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH, "forceinline": True}
+OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -47,10 +46,10 @@ def machine_code(compiled: Any, *arguments: Any) -> Callable[..., Any]:
     records used here. It checks nothing: every later call must pass the same types.
     """
     if config.DISABLE_JIT:
-        return compiled  # type: ignore[no-any-return]
+        return compiled
     signature = tuple(numba.typeof(argument) for argument in arguments)
     compiled.compile(signature)
-    return compiled.overloads[signature].entry_point  # type: ignore[no-any-return]
+    return compiled.overloads[signature].entry_point
 
 
 class _Cache(FunctionCache):
@@ -60,7 +59,7 @@ class _Cache(FunctionCache):
 
     def _index_key(self, signature: Any, codegen: Any) -> Any:
         modules = sorted(_record_modules(signature))
-        stamps = (_stamp(os.path.dirname(__file__)), _stamp(inspect.getfile(self._py_func)), *map(_stamp, modules))
+        stamps = (_stamp(os.path.dirname(__file__)), _stamp(os.path.dirname(inspect.getfile(self._py_func))), *map(_stamp, modules))
         return (numba.__version__, sys.version_info[:3], super()._index_key(signature, codegen), stamps)
 
 

@@ -38,7 +38,7 @@ def verb(*positions: int) -> Callable[[Callable[..., Any]], Verb]:
         def call(*arguments: Any) -> Any:
             return forms[tuple(type(arguments[p]) for p in positions)](*arguments)
 
-        @overload(call, strict=False, jit_options=OPTIONS)  # type: ignore[untyped-decorator]
+        @overload(call, strict=False, jit_options={**OPTIONS, "forceinline": True})  # type: ignore[untyped-decorator]
         def choose(*arguments: Any) -> Any:
             return forms.get(tuple(_class(arguments[p]) for p in positions))
 
@@ -49,7 +49,7 @@ def verb(*positions: int) -> Callable[[Callable[..., Any]], Verb]:
 
             return register
 
-        call.form = form  # type: ignore[attr-defined]
+        call.form = form
         return call  # type: ignore[return-value]
 
     return make
@@ -58,5 +58,5 @@ def verb(*positions: int) -> Callable[[Callable[..., Any]], Verb]:
 def _class(numba_type: Any) -> type | None:
     """The Python class of a value of this Numba type."""
     if isinstance(numba_type, types.BaseNamedTuple):
-        return numba_type.instance_class  # type: ignore[no-any-return]
+        return numba_type.instance_class
     return np.ndarray if isinstance(numba_type, types.Array) else None

@@ -1,0 +1,230 @@
+"""The cases: each returns its lines of the table."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from river import linear_model
+from scipy.linalg import blas
+from sklearn.datasets import load_svmlight_file
+from sklearn.linear_model import SGDClassifier
+from vowpalwabbit import Workspace
+
+import onepass
+from benchmarks.measure import Result, best
+
+GB, MB = 1e9, 1e6
+
+
+def scikit_learn_pa() -> Any:
+    return SGDClassifier(loss="hinge", penalty=None, learning_rate="pa1", eta0=1.0)
+
+
+def dense_pa() -> list[Result]:
+    """A linear concept with some label noise: about one row in twenty moves the weights."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500_000, 50))
+    y = np.sign(X @ rng.normal(size=50) + 2 * rng.normal(size=len(X)) * (rng.random(len(X)) < 0.1))
+    classes = np.unique(y)
+    ours, peer = onepass.PAClassifier(), scikit_learn_pa()
+    learn, total, theirs = best(
+        lambda: ours.partial_fit(X, y, classes=classes), lambda: X.sum(), lambda: peer.partial_fit(X, y, classes=classes)
+    )
+    speed = f"{len(X) / learn / 1e6:.1f} M examples/s, {X.nbytes / learn / GB:.1f} GB/s, {ours.updates_ / ours.t_:.0%} updating"
+    return [
+        Result("PA-I dense 500k x 50", speed, total / learn, 0.8, f"`numpy.sum`, {X.nbytes / total / GB:.1f} GB/s"),
+        Result("PA-I dense 500k x 50", speed, theirs / learn, 3, f"scikit-learn, {len(X) / theirs / 1e6:.1f} M/s"),
+    ]
+
+
+def sparse_data(n: int = 500_000, nnz: int = 15, d: int = 100_000) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    indices = np.sort((d * rng.random((n, nnz)) ** 2).astype(np.int32), axis=1)
+    indices += np.arange(nnz, dtype=np.int32)  # ascending, each once
+    values = rng.uniform(0.1, 1, indices.size)
+    X = sp.csr_array((values, indices.ravel(), np.arange(0, indices.size + 1, nnz, dtype=np.int32)), (n, d + nnz))
+    y = np.sign(X @ rng.normal(size=d + nnz) + 0.1 * rng.normal(size=n))
+    return X, y
+
+
+def sparse_pa() -> list[Result]:
+    X, y = sparse_data()
+    classes = np.unique(y)
+    ours, peer = onepass.PAClassifier(), scikit_learn_pa()
+    learn, theirs = best(
+        lambda: ours.partial_fit(X, y, classes=classes), lambda: peer.partial_fit(X, y, classes=classes), repeats=4
+    )
+    speed = f"{len(y) / learn / 1e6:.1f} M examples/s"
+    return [Result("PA-I CSR 500k x 15 of 100k", speed, theirs / learn, 2, f"scikit-learn, {len(y) / theirs / 1e6:.1f} M/s")]
+
+
+@contextlib.contextmanager
+def text_files() -> Iterator[tuple[Path, Path]]:
+    """The sparse data as LIBSVM text and as Vowpal Wabbit's, 60 MB or more each."""
+    X, y = sparse_data(n=350_000)
+    rows = [" ".join(f"{j + 1}:{v:.6g}" for j, v in zip(X.indices[a:b], X.data[a:b])) for a, b in zip(X.indptr, X.indptr[1:])]
+    with tempfile.TemporaryDirectory() as folder:
+        libsvm, vw = Path(folder, "data.svm"), Path(folder, "data.vw")
+        libsvm.write_text("".join(f"{int(label)} {row}\n" for label, row in zip(y, rows)))
+        vw.write_text("".join(f"{int(label)} | {row}\n" for label, row in zip(y, rows)))
+        yield libsvm, vw
+
+
+def from_file() -> list[Result]:
+    with text_files() as (libsvm, vw):
+        size = libsvm.stat().st_size
+
+        def read() -> None:
+            with onepass.streams.open(libsvm) as stream:
+                for _ in stream:
+                    pass
+
+        def learn() -> None:
+            model = onepass.PAClassifier(classes=[-1, 1], grow=True)
+            with onepass.streams.open(libsvm) as stream:
+                for chunk in stream:
+                    model.partial_fit(chunk.X, chunk.y)
+
+        def learn_vw() -> None:
+            Workspace(f"-d {vw} --quiet --loss_function hinge -b 18").finish()
+
+        def learn_sklearn() -> None:
+            X, y = load_svmlight_file(str(libsvm))
+            X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # it reads what it does not accept
+            scikit_learn_pa().partial_fit(X, y, classes=[-1, 1])
+
+        block = np.random.default_rng(0).random(25_000_000)
+        learn()  # compile
+        reading, learning, wabbit, total = best(read, learn, learn_vw, lambda: block.sum(), repeats=3)
+        (sklearn,) = best(learn_sklearn, repeats=1)
+    speed = f"{size / learning / MB:.0f} MB/s"
+    bandwidth = block.nbytes / total / GB
+    return [
+        Result(f"LIBSVM text, {size / MB:.0f} MB -> learned PA-I", speed, wabbit / learning, 5, f"Vowpal Wabbit, {size / wabbit / MB:.0f} MB/s"),
+        Result("the same", speed, sklearn / learning, 15, f"scikit-learn load + partial_fit, {size / sklearn / MB:.0f} MB/s"),
+        Result(
+            "reading alone",
+            f"{size / reading / MB:.0f} MB/s",
+            size / reading / MB / 40 / bandwidth,
+            1,
+            f"400 MB/s where `numpy.sum` reads 10 GB/s; here it reads {bandwidth:.1f}",
+        ),
+    ]
+
+
+def one_at_a_time() -> list[Result]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 22))
+    names = [f"feature {j}" for j in range(22)]
+    dicts = [dict(zip(names, row.tolist(), strict=True)) for row in X]
+    labels = (X[:, 0] + 0.5 * X[:, 1] > 0).tolist()
+
+    def stream(model: Any, examples: Any) -> Any:
+        def run() -> None:
+            for x, y in zip(examples, labels, strict=True):
+                model.predict_one(x)
+                model.learn_one(x, y)
+
+        return run
+
+    arrays = list(X)
+    dict_model, array_model = onepass.PAClassifier(), onepass.PAClassifier()
+    for model, examples in ((dict_model, dicts), (array_model, arrays)):
+        stream(model, examples)()  # compile
+    river, of_dicts, of_arrays = best(
+        stream(linear_model.PAClassifier(C=1.0, mode=1), dicts), stream(dict_model, dicts), stream(array_model, arrays), repeats=9
+    )
+    us = 1e6 / len(labels)
+    peer = f"river, {river * us:.1f} us"
+    return [
+        Result("`predict_one` + `learn_one`, dict of 22", f"{of_dicts * us:.1f} us", river / of_dicts, 3, peer),
+        Result("`predict_one` + `learn_one`, array of 22", f"{of_arrays * us:.1f} us", river / of_arrays, 6, peer),
+    ]
+
+
+def small_pamo() -> list[Result]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100_000, 22))
+    y = np.sign(X[:, 0] * X[:, 1] + 0.3)
+    U, x = rng.normal(size=(128, 23)), rng.normal(size=23)
+    model = onepass.PAMOClassifier(random_state=0).partial_fit(X[:10], y[:10], classes=[-1, 1])
+
+    def bare() -> None:
+        dot = np.dot
+        for _ in range(20_000):
+            dot(U, x)
+
+    learn, product = best(lambda: model.partial_fit(X, y), bare)
+    rate, peer = len(X) / learn, 20_000 / product
+    measured = f"{rate / 1e6:.2f} M examples/s, {model.updates_ / model.t_:.0%} updating"
+    return [Result("PAMO 64x2, d=22", measured, rate / peer, 2, f"a bare `numpy.dot(U, x)` an example, {peer / 1e6:.2f} M/s")]
+
+
+def large_pamo() -> list[Result]:
+    rng = np.random.default_rng(0)
+    times, results = {}, []
+    for dtype in (np.float64, np.float32):
+        X, y = rng.normal(size=(2000, 254)).astype(dtype), rng.choice([-1, 1], 2000)
+        model = onepass.PAMOClassifier(256, 2, variant="II", random_state=0).partial_fit(X[:10], y[:10], classes=[-1, 1])
+        gemv, ger = (blas.dgemv, blas.dger) if dtype == np.float64 else (blas.sgemv, blas.sger)
+        U = np.asfortranarray(rng.normal(size=(512, 255)), dtype)
+        x, out = rng.normal(size=255).astype(dtype), np.zeros(512, dtype)
+
+        def products(U=U, x=x, out=out, gemv=gemv, ger=ger) -> None:
+            for _ in range(2000):
+                gemv(1.0, U, x, y=out, overwrite_y=1)
+                ger(1e-12, out, x, a=U, overwrite_a=1)
+
+        times[dtype], peer = best(lambda X=X, y=y, model=model: model.partial_fit(X, y), products, repeats=7)
+        if dtype == np.float64:
+            measured = f"{2000 / times[dtype]:,.0f} examples/s, all updating"
+            results.append(Result("PAMO 256x2, d=254", measured, peer / times[dtype], 0.9, f"BLAS gemv + ger, {2000 / peer:,.0f}/s"))
+    ratio = times[np.float64] / times[np.float32]
+    results.append(Result("the same in float32", f"{2000 / times[np.float32]:,.0f} examples/s", ratio, 1.6, "float64"))
+    return results
+
+
+def start_up() -> list[Result]:
+    """Fresh processes: importing, and the first call with machine code from the cache."""
+
+    def seconds(code: str) -> float:
+        timed = f"import time; start = time.perf_counter()\n{code}\nprint(time.perf_counter() - start)"
+        return min(float(subprocess.check_output([sys.executable, "-c", timed])) for _ in range(5))
+
+    first = (
+        "import numpy as np, onepass; X = np.eye(4); y = [0, 1, 0, 1]; start = time.perf_counter();"
+        " onepass.PAClassifier().partial_fit(X, y, classes=[0, 1])"
+    )
+    seconds(first)
+    extra, call = seconds("import onepass") - seconds("import sklearn.base"), seconds(first)
+    return [
+        Result("`import onepass`", f"{extra:.2f} s more", 0.5 / max(extra, 1e-3), 1, "`import sklearn.base` + 0.5 s"),
+        Result("first `partial_fit`, warm cache", f"{call:.2f} s", 0.5 / call, 1, "0.5 s"),
+    ]
+
+
+def memory() -> list[Result]:
+    """`onepass learn` on a file of 1 GB."""
+    with text_files() as (libsvm, _), tempfile.TemporaryDirectory() as folder:
+        content, large = libsvm.read_bytes(), Path(folder, "large.svm")
+        with large.open("wb") as file:
+            while file.tell() < 1e9:
+                file.write(content)
+        command = [sys.executable, "-m", "onepass.cli", "learn", str(large), "--learner", "pa1", "--json"]
+        code = (
+            "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL);"
+            " print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+        )
+        peak = int(subprocess.check_output([sys.executable, "-c", code, *command])) / 1024
+    return [Result("`onepass learn` on a file of 1 GB", f"{peak:.0f} MB at the peak", 500 / peak, 1, "500 MB")]
+
+
+CASES = [dense_pa, sparse_pa, from_file, one_at_a_time, small_pamo, large_pamo, start_up, memory]

@@ -1,0 +1,5 @@
+"""The command line: `onepass learn`, `predict`, `compare`, `learners` and `demo`."""
+
+from onepass.cli.application import main
+
+__all__ = ["main"]

@@ -1,0 +1,233 @@
+"""`onepass learn`: one pass over a file, in constant memory."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from onepass.cli.models import build, classes_from, known_task, settings_of, task_of, task_of_model
+from onepass.cli.options import SCALE, SEED, TASK, Names, Picture, Target, reading, source
+from onepass.cli.output import facts, metric, plain, progress, save_figure, show, speed
+
+METRICS = {"classification": ["mistake_rate"], "regression": ["mae", "rmse"]}
+DECIDED = {"learner": "--learner", "settings": "--set", "scale": "--scale", "classes": "--classes", "task": "--task"}
+
+
+@click.command()
+@click.argument("data")
+@click.option("--learner", default="pa1", show_default=True, help="pa, pa1, pa2, pamo, pamo1, pamo2 or the name of a class.")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the learner; may be repeated.")
+@SCALE
+@reading
+@TASK
+@click.option("--classes", type=Names(), metavar="LABELS", help="All labels: a,b.  [default: new ones may come up at any time]")
+@click.option("--test", metavar="FILE", help="Data to predict afterwards.")
+@click.option("--save", type=Target(), metavar="MODEL", help="Where to write the model; Ctrl-C saves what was learned so far.")
+@click.option("--resume", metavar="MODEL", help="A saved model to go on with.")
+@click.option("--plot", type=Picture(), metavar="PNG", help="Where to draw the learning curve.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+@SEED
+@click.pass_context
+def learn(
+    context: click.Context,
+    /,
+    data: str,
+    learner: str,
+    settings: tuple[str, ...],
+    scale: str,
+    task: str | None,
+    classes: tuple[str, ...] | None,
+    test: str | None,
+    save: Path | None,
+    resume: str | None,
+    plot: Path | None,
+    as_json: bool,
+    seed: int,
+    **options: Any,
+) -> None:
+    """Learn from DATA in one pass, and show how well each example was predicted before it was learned from.
+
+    DATA is a file of LIBSVM text, CSV, TSV, Parquet, JSON lines or .npz, plain or packed; - is standard input. Strings in
+    tables are hashed. The default learner pa1 is quick and needs no scaling; pamo draws curved boundaries, and wants --scale
+    standard.
+    """
+    import onepass
+    from onepass import evaluate, streams
+    from onepass.cli.fitting import named, rows_for, width_of
+    from onepass.cli.fitting import test as errors_on
+
+    given = settings_of(settings)
+    if resume is None:
+        model, task = None, task or known_task(learner)
+    else:
+        _refuse_decided(context)
+        model = onepass.load(resume)
+        task = task_of_model(model)
+        options["features"] = options["features"] or width_of(model)
+
+    start = perf_counter()
+    with streams.open(source(data), task=task, **options) as stream, Interruptions() as interruptions:
+        chunks = interruptions.until_pressed(stream)
+        first = next(chunks, None)
+        if first is None:
+            raise click.Abort
+        if first.y is None:
+            raise ValueError(f"{stream.name} has no labels to learn from")
+        task = task or task_of(first.y)
+        if model is None:
+            labels = classes_from(first.y, classes) if task == "classification" or classes else None
+            fixed = options["features"] is not None and (labels is not None or task == "regression")
+            model = build(learner, task, given, scale=scale, seed=seed, classes=labels, grow=not fixed)
+        fitted = hasattr(model, "t_")
+        with progress() as display:
+            watched = _watched(chain([first], chunks), stream, display)
+            rows = (replace(chunk, X=rows_for(model, chunk) if fitted else named(chunk)) for chunk in watched)
+            result = evaluate.prequential(model, rows, METRICS[task], callback=_report(display))
+        if save is not None:
+            model.save(save)
+    size, seconds = stream.position.bytes or 0, perf_counter() - start
+
+    tested = None
+    if test is not None and not interruptions.pressed:
+        with streams.open(test, task=task, **{**options, "features": options["features"] or width_of(model)}) as stream:
+            tested = errors_on(model, task, stream)
+    if plot is not None:
+        _draw(result, plot)
+    report = {
+        **_about(model, task),
+        "examples": result.n,
+        **result.metrics,
+        "updates": result.updates,
+        "seconds": seconds,
+        "learning_seconds": result.seconds,
+        "bytes": size,
+        "test": tested,
+        "model": None if save is None else str(save),
+        "interrupted": interruptions.pressed,
+        "curve": result.curve.to_dict(),
+    }
+    if as_json:
+        click.echo(json.dumps(report))
+    else:
+        show(facts(_summary(report)))
+    if interruptions.pressed:
+        saved = "nothing was saved" if save is None else f"what was learned so far is in {save}"
+        click.echo(f"onepass: interrupted after {result.n:,} examples; {saved}", err=True)
+        context.exit(130)
+
+
+def _refuse_decided(context: click.Context) -> None:
+    for name, option in DECIDED.items():
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"--resume goes on with a model as it is; leave {option} out.", context)
+
+
+class Interruptions:
+    """Ctrl-C ends the wait for data at once, but never cuts learning short: the chunk at hand is finished first."""
+
+    def __init__(self) -> None:
+        self.pressed = False
+        self._waiting = False
+
+    def __enter__(self) -> Interruptions:
+        self._before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def _note(self, *_: object) -> None:
+        ends_the_wait = self._waiting and not self.pressed
+        self.pressed = True
+        if ends_the_wait:
+            raise KeyboardInterrupt
+
+    def until_pressed(self, chunks: Any) -> Iterator[Any]:
+        """The same chunks, and no more of them once Ctrl-C was pressed."""
+        try:
+            self._waiting = True
+            for chunk in chunks:
+                self._waiting = False
+                yield chunk
+                self._waiting = True
+                if self.pressed:
+                    break
+            self._waiting = False
+        except KeyboardInterrupt:
+            pass
+
+
+def _watched(chunks: Any, stream: Any, display: Any) -> Iterator[Any]:
+    """The same chunks, shown on the display as they are handed out."""
+    start, examples = perf_counter(), 0
+    bar = display.add_task("learning", total=stream.size, facts="")
+    for chunk in chunks:
+        yield chunk
+        examples += len(chunk)
+        seconds = perf_counter() - start
+        read = chunk.position.bytes or 0
+        rates = f"{speed(examples / seconds)} examples/s · {read / seconds / 1e6:.0f} MB/s"
+        display.update(bar, completed=read, facts=f"{examples:,} examples · {rates}")
+
+
+def _report(display: Any) -> Any:
+    """A callback that shows the first metric beside the bar."""
+
+    def report(n: int, metrics: dict[str, float]) -> None:
+        name, value = next(iter(metrics.items()))
+        for task in display.tasks:
+            display.update(task.id, description=f"{name.replace('_', ' ')} {metric(name, value)}")
+
+    return report
+
+
+def _draw(result: Any, path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from onepass.plots import LearningCurveDisplay
+
+    save_figure(LearningCurveDisplay.from_prequential(result).figure_, path)
+
+
+def _about(model: Any, task: str) -> dict[str, Any]:
+    """What the model is, as JSON takes it."""
+    learner = getattr(model, "learner", model)
+    return {
+        "learner": type(learner).__name__,
+        "scale": [type(stage).__name__ for stage in getattr(model, "stages", [])],
+        "task": task,
+        "parameters": {name: value for name, value in learner.get_params().items() if name not in ("classes", "grow")},
+        "features": model.n_features_in_,
+        "classes": learner.classes_.tolist() if task == "classification" else None,
+    }
+
+
+def _summary(report: dict[str, Any]) -> dict[str, str]:
+    stages = "".join(f"{stage} + " for stage in report["scale"])
+    lines = {"learner": stages + report["learner"], "task": report["task"], "examples": f"{report['examples']:,}"}
+    lines["features"] = f"{report['features']:,}"
+    if report["classes"] is not None:
+        shown = [plain(label) for label in report["classes"][:8]]
+        lines["classes"] = ", ".join(shown) + (f", ... ({len(report['classes'])})" if len(report["classes"]) > 8 else "")
+    for name in METRICS[report["task"]]:
+        lines[name.replace("_", " ")] = metric(name, report[name])
+    lines["updates"] = f"{report['updates']:,}"
+    seconds = report["seconds"]
+    lines["seconds"] = (
+        f"{seconds:.2f} ({speed(report['examples'] / seconds)} examples/s, {report['bytes'] / seconds / 1e6:.0f} MB/s)"
+    )
+    for name, value in (report["test"] or {}).items():
+        lines[f"test {name}"] = metric(name, value)
+    if report["model"] is not None:
+        lines["model"] = report["model"]
+    return lines

@@ -1,0 +1,65 @@
+"""`onepass learners`: what there is."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import Any
+
+import click
+
+from onepass.cli.models import ENDINGS, SHORT
+from onepass.cli.output import show
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+def learners(as_json: bool) -> None:
+    """List all learners, with their parameters and papers."""
+    from rich.table import Table
+    from rich.text import Text
+
+    import onepass
+
+    described = {name: describe(cls) for name, cls in onepass.learners().items()}
+    if as_json:
+        click.echo(json.dumps(described))
+        return
+    table = Table(show_lines=True)
+    for column in ("learner", "what it is", "parameters"):
+        table.add_column(column)
+    for name, about in described.items():
+        table.add_row(
+            Text.assemble((name, "bold"), "\n", (" ".join(about["short"]), "dim")),
+            Text.assemble(about["description"], "\n", (about["paper"], "dim")),
+            ", ".join(f"{key}={value!r}" for key, value in about["parameters"].items()),
+        )
+    show(table)
+
+
+def describe(cls: type[Any]) -> dict[str, Any]:
+    """What a learner's signature and docstring say.
+
+    >>> from onepass import PAClassifier
+    >>> about = describe(PAClassifier)
+    >>> about["description"], about["parameters"]["C"], about["short"]
+    ('Passive-aggressive classification: the smallest step that would have got the example right.', 1.0, ['pa', 'pa1', 'pa2'])
+    """
+    text = inspect.getdoc(cls) or ""
+    family = next((cls.__name__.removesuffix(end) for end in ENDINGS.values() if cls.__name__.endswith(end)), "")
+    return {
+        "description": text.partition("\n")[0],
+        "parameters": {name: parameter.default for name, parameter in inspect.signature(cls).parameters.items()},
+        "paper": section(text, "References"),
+        "short": [short for short, (of, _) in SHORT.items() if of == family],
+    }
+
+
+def section(text: str, title: str) -> str:
+    """A section of a docstring, on one line.
+
+    >>> section("Summary.\\n\\nReferences\\n----------\\nA. Uthor: Paper.\\nJMLR 7.\\n\\nExamples\\n--------\\n", "References")
+    'A. Uthor: Paper. JMLR 7.'
+    """
+    _, _, rest = text.partition(f"\n{title}\n{'-' * len(title)}\n")
+    return " ".join(rest.partition("\n\n")[0].split())

@@ -1,0 +1,104 @@
+"""What the commands take: data, places to write to, learners by name."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+FORMATS = ("libsvm", "csv", "tsv", "parquet", "jsonl", "npz")
+TASKS = ("classification", "regression")
+SCALES = ("standard", "unit", "none")
+
+
+class Names(click.ParamType):
+    """Names with commas between them."""
+
+    name = "names"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> tuple[str, ...]:
+        """The names as a tuple; click also passes defaults through here."""
+        return value if isinstance(value, tuple) else tuple(name.strip() for name in value.split(",") if name.strip())
+
+
+class Target(click.ParamType):
+    """A file to write. A place that can't be written to is found out before any work is done."""
+
+    name = "file"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Path:
+        """The path, if a file can be made there."""
+        path = Path(value)
+        if path.is_dir():
+            self.fail(f"{path} is a directory", parameter, context)
+        try:
+            with tempfile.TemporaryFile(dir=path.parent):
+                pass
+        except OSError as error:
+            self.fail(f"can't write {path}: {error.strerror}", parameter, context)
+        if path.exists() and not os.access(path, os.W_OK):
+            self.fail(f"can't write {path}: it is write-protected", parameter, context)
+        return path
+
+
+class Picture(Target):
+    """A picture to write, for which matplotlib is needed."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Path:
+        """The path, if there is something to draw with."""
+        from importlib.util import find_spec
+
+        if find_spec("matplotlib") is None:
+            self.fail('pictures need matplotlib: pip install "onepass[plot]"', parameter, context)
+        return super().convert(value, parameter, context)
+
+
+READING = (
+    click.option("--format", type=click.Choice(FORMATS), help="What DATA is.  [default: what its name ends in, else libsvm]"),
+    click.option("--label", metavar="COLUMN", help="The label.  [default: label, class, target or y, else the last column]"),
+    click.option("--drop", type=Names(), default=(), metavar="COLUMNS", help="Columns to leave out: a,b,c."),
+    click.option(
+        "--features",
+        type=click.IntRange(1),
+        metavar="N",
+        help="The number of features; strings are hashed to so many.  [default: as many as there are; 2**20 with strings]",
+    ),
+)
+
+TASK = click.option(
+    "--task",
+    type=click.Choice(TASKS),
+    help="What to learn.  [default: classification if the labels are text or few whole numbers]",
+)
+SCALE = click.option(
+    "--scale", type=click.Choice(SCALES), default="none", show_default=True, help="Scale features, or rows to unit norm."
+)
+SEED = click.option("--seed", type=int, default=0, show_default=True, help="The seed of all that is random.")
+
+
+def source(data: str) -> Any:
+    """What `onepass.streams.open` shall read. Standard input is read without its buffer, whose lock a reading thread holds: an
+    interpreter that ends while the thread still waits for bytes would die of it."""
+    if data != "-":
+        return data
+    try:
+        file = io.FileIO(sys.stdin.fileno(), closefd=False)
+    except OSError:  # a stand-in for standard input, which has no file
+        return data
+    file.name = "standard input"
+    return file
+
+
+def reading(command: Command) -> Command:
+    """The options that say how to read data; their names are those of `onepass.streams.open`."""
+    for option in reversed(READING):
+        command = option(command)
+    return command

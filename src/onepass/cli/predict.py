@@ -1,0 +1,50 @@
+"""`onepass predict`: a line for each example."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from onepass.cli.models import task_of_model
+from onepass.cli.options import Target, reading, source
+from onepass.cli.output import metric, plain
+
+
+@click.command()
+@click.argument("model")
+@click.argument("data")
+@reading
+@click.option("--no-label", is_flag=True, help="DATA has no column for the label.")
+@click.option("--scores", is_flag=True, help="Print scores, a tab between those of several classes, instead of labels.")
+@click.option("--output", type=Target(), metavar="FILE", help="Where to write.  [default: standard output]")
+def predict(model: str, data: str, no_label: bool, scores: bool, output: Path | None, **options: Any) -> None:
+    """Predict each example of DATA with a saved MODEL, a line for each.
+
+    Where the data has labels, the error of the predictions goes to standard error.
+    """
+    import onepass
+    from onepass import streams
+    from onepass.cli.fitting import Errors, predictions, width_of
+
+    if no_label and options["label"] is not None:
+        raise click.UsageError("--label and --no-label contradict each other.")
+    learned = onepass.load(model)
+    task = task_of_model(learned)
+    if scores and task == "regression":
+        raise click.UsageError("--scores is for classifiers; a regressor predicts its score.")
+    options["features"] = options["features"] or width_of(learned)
+    if no_label:
+        options["label"] = False
+    errors = Errors(task)
+    with streams.open(source(data), task=task, **options) as stream, click.open_file(str(output or "-"), "w") as file:
+        for X, y, predicted in predictions(learned, stream):
+            values = learned.decision_function(X) if scores else predicted
+            file.writelines(f"{plain(value)}\n" for value in values.tolist())
+            if y is not None:
+                errors.add(y, predicted)
+        file.flush()
+    if errors.examples:
+        figures = ", ".join(f"{name} {metric(name, value)}" for name, value in errors.metrics().items())
+        click.echo(f"{errors.examples:,} examples, {figures}", err=True)

@@ -1,0 +1,161 @@
+"""What the known data sets are: files, checksums, shapes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class File(NamedTuple):
+    """A file by name; `sha256` is that of the unpacked content, `address` where it is below the LIBSVM site, if it is there."""
+
+    name: str
+    sha256: str
+    address: str | None = None
+
+
+class Entry(NamedTuple):
+    """A data set: how to read it, and its files for training and testing."""
+
+    format: str
+    task: str
+    about: str
+    train: tuple[File, ...]
+    test: tuple[File, ...] = ()
+    features: int = 0
+
+
+LIBSVM = {
+    "a9a": Entry(
+        "libsvm",
+        "binary",
+        "Adult census incomes: 24 % earn over 50,000 dollars.",
+        (File("a9a", "f5d5ffd8d865ff41328e7ee043e4b020816914ff6843ff15b98905ddbedce906", "binary/a9a"),),
+        (File("a9a.t", "1f448a153f0320399a7e40836eb207655b0bde0f21fc941cc472193daa9f5de9", "binary/a9a.t"),),
+        features=123,
+    ),
+    "w7a": Entry(
+        "libsvm",
+        "binary",
+        "Web pages, 3 % positive. Sorted by label: shuffle before learning. w7a and its test part together are w8a.",
+        (File("w7a", "bd02f445a1a2f4aaefd27d7dcc31f1f6a8521f904157f2ee7c96d1294cd26e36", "binary/w7a"),),
+        (File("w7a.t", "a52edcfe9871e3b0db5d864959bf32230491ddfeca3334cfec93c1d932ea32b9", "binary/w7a.t"),),
+        features=300,
+    ),
+    "w8a": Entry(
+        "libsvm",
+        "binary",
+        "Web pages, 3 % positive. Sorted by label: shuffle before learning.",
+        (File("w8a", "6a9fa8fd5f524303240a5db07d4b3d4a51e8b7b4b20a914105d8e3e8c81640f2", "binary/w8a"),),
+        (File("w8a.t", "618929ecb01bebb841daec4cae4aa07b97832d29b08652452775598929547fde", "binary/w8a.t"),),
+        features=300,
+    ),
+    "ijcnn1": Entry(
+        "libsvm",
+        "binary",
+        "Firings of a combustion engine, in time order, 9.7 % positive.",
+        (File("ijcnn1", "7fe291672c3fefe6a7e3c51529becd23f0e985ba05ffb8d53c9c648c1e91cc19", "binary/ijcnn1.bz2"),),
+        (File("ijcnn1.t", "e7b0bbd518641980dc322746c6bc59d019d3153934e6258e48f9d8cfae2c4bb8", "binary/ijcnn1.t.bz2"),),
+        features=22,
+    ),
+    "svmguide1": Entry(
+        "libsvm",
+        "binary",
+        "Astroparticles, features as measured (not scaled).",
+        (File("svmguide1", "2b9ab55b6236f62cee6b7739b52f9e7cb033771f39b9c22c1f1790d80ef14d7f", "binary/svmguide1"),),
+        (File("svmguide1.t", "f9c2fd4c725172aeb4476fc1e2327d537f7fbc2f53f49dfd073f80efbe1ba8f7", "binary/svmguide1.t"),),
+        features=4,
+    ),
+    "pendigits": Entry(
+        "libsvm",
+        "multiclass",
+        "Digits written with a pen, as eight points of its path.",
+        (File("pendigits", "6e8a2f318a24d97d26a9c381642621dc955fed73ec44c4d417bd7afbb47ed67c", "multiclass/pendigits"),),
+        (File("pendigits.t", "5ddb2f034e1c5ca8a47b8a7e78510f8a9d68015cf40a5031534c693fba9773d3", "multiclass/pendigits.t"),),
+        features=16,
+    ),
+    "phishing": Entry(
+        "libsvm",
+        "binary",
+        "Web sites, honest or phishing, rows of unit norm.",
+        (File("phishing", "0cf66ef36604c393da9359b2e5d894a2df8aee31fd184633cefa138add2ef08a", "binary/phishing"),),
+        features=68,
+    ),
+    "mushrooms": Entry(
+        "libsvm",
+        "binary",
+        "Mushrooms, edible or not: linearly separable.",
+        (File("mushrooms", "f39a4eb628dc61a7d43760815b061c9e497aa728ce1ad8bde57a09ef6043b538", "binary/mushrooms"),),
+        features=112,
+    ),
+    "abalone": Entry(
+        "libsvm",
+        "regression",
+        "The age of abalones from their size, features scaled to [-1, 1].",
+        (File("abalone", "7f1f6ca7f636e684949fc3f6388fc4f7503083717f776876bbdd11098fc5378b", "regression/abalone_scale"),),
+        features=8,
+    ),
+    "cadata": Entry(
+        "libsvm",
+        "regression",
+        "House prices in California, in dollars, features as measured (not scaled).",
+        (File("cadata", "ffefbe2e9f0af268b72f523af41ef6076b59fa842482de0c586f81d3162a4a2a", "regression/cadata"),),
+        features=8,
+    ),
+}
+
+OTHERS = {
+    "spambase": Entry(
+        "csv",
+        "binary",
+        "Mail, spam or not, as word frequencies. Sorted by label: shuffle before learning.",
+        (File("spambase.csv", "73152697481767e4712e97663f5bfac69e5bc65585ba2e82510f14157bca0d40"),),
+    ),
+    "elec2": Entry(
+        "elec2",
+        "binary",
+        "Whether the price of electricity in New South Wales goes UP or DOWN, every half hour, in time order: real drift.",
+        (File("elec2.csv", "a76d9434147db4927e071e0c052fe037b9d0cb89096d4ad64f7cc5e02f00ab03"),),
+    ),
+    "sea": Entry(
+        "csv",
+        "binary",
+        "The SEA stream of Street and Kim: four concepts of 12,500 examples, 10 % noise.",
+        (File("sea.csv", "2a1625ea292cb4d2b5681bfc4550c11210715730bed64c8ebe47ad21e2b6ba78"),),
+    ),
+    "covtype": Entry(
+        "csv",
+        "multiclass",
+        "Forest cover, seven kinds, from maps.",
+        (File("covtype.csv", "ea35ca6820fcbe0bdc6707e9ed31e11a9de84f07d88da73b511c737383c271a6"),),
+    ),
+    "mnist": Entry(
+        "idx",
+        "multiclass",
+        "Handwritten digits, 28 x 28 pixels in [0, 1], float32.",
+        (
+            File("mnist-train-images-idx3-ubyte", "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"),
+            File("mnist-train-labels-idx1-ubyte", "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"),
+        ),
+        (
+            File("mnist-t10k-images-idx3-ubyte", "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"),
+            File("mnist-t10k-labels-idx1-ubyte", "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"),
+        ),
+    ),
+    "sms-spam": Entry(
+        "tsv",
+        "binary",
+        "Text messages, ham or spam.",
+        (File("sms-spam.tsv", "7d039a24a6083ed9ef0f806ebad56bbb976e3aeb8de05669173bfdc4996c239d"),),
+    ),
+}
+
+FILES = LIBSVM | OTHERS
+
+# Name -> task; these ship inside scikit-learn.
+INCLUDED = {
+    "digits": "multiclass",
+    "iris": "multiclass",
+    "wine": "multiclass",
+    "breast_cancer": "binary",
+    "diabetes": "regression",
+}

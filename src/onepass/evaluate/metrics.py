@@ -1,0 +1,117 @@
+"""Metrics as functions of sums over examples.
+
+Each built-in metric is computed from a few sums: how often each label was true, was predicted and was hit; or the absolute and
+squared errors; or the log loss. Sums over pieces of a stream add up, so a metric costs a few array operations a block of
+examples, and its value is known at every cut at once: the functions here take sums with any number of leading axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onepass.compiled.kernel import kernel
+
+Array = NDArray[Any]
+
+HITS, TRUE, PREDICTED = 0, 1, 2
+
+
+def label_sums(true: Array, predicted: Array, starts: Array, labels: int) -> Array:
+    """How often each label was hit, true and predicted, in each segment that begins at `starts`: (segments, 3, labels + 1).
+
+    Labels are codes 0, 1, ...; the last column counts the examples that were given no prediction at all.
+    """
+    sums = np.zeros((len(starts), 3, labels + 1), np.int64)
+    _count(true, predicted, np.append(starts, len(true)), sums)
+    return sums
+
+
+@kernel
+def _count(true: Any, predicted: Any, bounds: Any, sums: Any) -> None:
+    for segment in range(len(bounds) - 1):
+        for t in range(bounds[segment], bounds[segment + 1]):
+            sums[segment, TRUE, true[t]] += 1
+            sums[segment, PREDICTED, predicted[t]] += 1
+            sums[segment, HITS, true[t]] += true[t] == predicted[t]
+
+
+def error_sums(true: Array, predicted: Array, starts: Array) -> Array:
+    """The number of examples, the sum of absolute and that of squared errors, in each segment: (segments, 3)."""
+    error = predicted - true
+    return np.add.reduceat(np.stack([np.ones_like(error), np.abs(error), error * error]), starts, axis=1).T
+
+
+def loss_sums(loss: Array, starts: Array) -> Array:
+    """The number of examples and the sum of their losses, in each segment: (segments, 2)."""
+    return np.add.reduceat(np.stack([np.ones_like(loss), loss]), starts, axis=1).T
+
+
+def accuracy(sums: Array) -> Array:
+    """The share of examples that were predicted right."""
+    return np.asarray(sums[..., HITS, :].sum(-1) / sums[..., TRUE, :].sum(-1))
+
+
+def mistake_rate(sums: Array) -> Array:
+    """The share of examples that were predicted wrong."""
+    return 1 - accuracy(sums)
+
+
+def balanced_accuracy(sums: Array) -> Array:
+    """The share predicted right of each label, averaged over the labels that occurred."""
+    return _mean(sums[..., HITS, :], sums[..., TRUE, :])
+
+
+def kappa(sums: Array) -> Array:
+    """Cohen's kappa: 0 for an accuracy that chance would reach with these frequencies, 1 for no mistakes."""
+    n = sums[..., TRUE, :].sum(-1)
+    chance = (sums[..., TRUE, :] / n[..., None] * (sums[..., PREDICTED, :] / n[..., None])).sum(-1)
+    return _ratio(accuracy(sums) - chance, 1 - chance)
+
+
+def f1(sums: Array) -> Array:
+    """2 hits / (true + predicted) of each label, averaged over the labels that occurred or were predicted."""
+    known = sums[..., :-1]
+    return _mean(2 * known[..., HITS, :], known[..., TRUE, :] + known[..., PREDICTED, :])
+
+
+def f1_binary(sums: Array) -> Array:
+    """The same for the second label alone."""
+    return _ratio(2 * sums[..., HITS, 1], sums[..., TRUE, 1] + sums[..., PREDICTED, 1])
+
+
+def mae(sums: Array) -> Array:
+    """The mean absolute error."""
+    return np.asarray(sums[..., 1] / sums[..., 0])
+
+
+def rmse(sums: Array) -> Array:
+    """The root of the mean squared error."""
+    return np.sqrt(sums[..., 2] / sums[..., 0])
+
+
+def log_loss(sums: Array) -> Array:
+    """The mean of -log p, p being the probability that was given to the true label."""
+    return np.asarray(sums[..., 1] / sums[..., 0])
+
+
+def _ratio(above: Array, below: Array) -> Array:
+    return np.asarray(np.divide(above, below, out=np.zeros(np.shape(above)), where=below != 0))
+
+
+def _mean(above: Array, below: Array) -> Array:
+    return _ratio(_ratio(above, below).sum(-1), (below != 0).sum(-1))
+
+
+LABEL_METRICS: dict[str, Callable[[Array], Array]] = {
+    "accuracy": accuracy,
+    "mistake_rate": mistake_rate,
+    "balanced_accuracy": balanced_accuracy,
+    "kappa": kappa,
+    "f1": f1,
+}
+ERROR_METRICS: dict[str, Callable[[Array], Array]] = {"mae": mae, "rmse": rmse}
+LOSS_METRICS: dict[str, Callable[[Array], Array]] = {"log_loss": log_loss}

@@ -1,0 +1,469 @@
+"""Prequential evaluation: every example is predicted first and learned from afterwards."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from time import perf_counter
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import scipy.sparse as sp
+from narwhals.dependencies import is_into_dataframe
+from sklearn.base import is_classifier
+from sklearn.exceptions import NotFittedError
+
+from onepass.base import Learner
+from onepass.base.labels import classes_of, encode_labels, label_array
+from onepass.evaluate.metrics import LOSS_METRICS, Array
+from onepass.evaluate.tally import BLOCK, Curve, Tally
+
+PIECE = 1 << 16  # rows of an array that are learned from in one call
+GATHER = 512  # single examples that are accounted for at once
+SMALLEST = 1e-15  # a probability of 0 counts as this much: its logarithm must be finite
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prequential:
+    """What came of a run over a stream.
+
+    Attributes
+    ----------
+    metrics : dict
+        The metrics of the whole stream, by name.
+    curve : Curve
+        The metrics of the stream up to each of some positions.
+    window_curve : Curve or None
+        The metrics of the window that ends at each of some positions, if a window was asked for.
+    n : int
+        The number of examples.
+    seconds : float
+        The time that the model took, without reading the stream and without computing metrics.
+    updates : int or None
+        How many examples changed the model, where it counts them.
+    """
+
+    metrics: dict[str, float]
+    curve: Curve
+    window_curve: Curve | None
+    n: int
+    seconds: float
+    updates: int | None
+
+    def __repr__(self) -> str:
+        figures = "".join(f", {name}={value:.4g}" for name, value in self.metrics.items())
+        updates = "" if self.updates is None else f", updates={self.updates}"
+        return f"Prequential(n={self.n}{figures}{updates}, seconds={self.seconds:.3g})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Numbers, lists and dicts only, as JSON takes them."""
+        return {
+            "n": self.n,
+            "metrics": self.metrics,
+            "updates": self.updates,
+            "seconds": self.seconds,
+            "curve": self.curve.to_dict(),
+            "window_curve": None if self.window_curve is None else self.window_curve.to_dict(),
+        }
+
+
+def prequential(
+    model: Any,
+    stream: Any,
+    metrics: Any = None,
+    window: int | None = None,
+    delay: int = 0,
+    *,
+    classes: Any = None,
+    points: int = 512,
+    callback: Callable[[int, dict[str, float]], object] | None = None,
+) -> Prequential:
+    """Run a model over a stream: predict each example, account for the prediction, learn from the example.
+
+    The result is the same however the stream is cut into chunks. The model goes on from where it is, and has learned from the
+    whole stream afterwards.
+
+    Parameters
+    ----------
+    model : learner
+        Any learner of this library. Slower, one call an example: any estimator with `partial_fit`, and for pairs of dict and
+        label any object with `predict_one` and `learn_one`.
+    stream : (X, y), or an iterable
+        A pair of arrays; chunks with `.X` and `.y`, as `onepass.streams.open` yields them, or pairs (X, y); or pairs (x, y) of
+        a dict of features and its label, as river has them.
+    metrics : str, object, or a list of them, optional
+        "accuracy", "mistake_rate", "balanced_accuracy", "kappa", "f1" (of `classes_[1]` where there are two classes, else the
+        mean over the classes), "log_loss" (where the model gives probabilities); "mae", "rmse" for regression; or objects with
+        river's `update(y_true, y_pred)` and `get()`. The mistake rate, or the MAE for regression, if not given.
+    window : int, optional
+        Compute the metrics of windows of so many examples as well. Windows do not overlap: one ends where the next begins. The
+        last may have fewer examples.
+    delay : int
+        How many further examples are predicted before the label of an example arrives and it is learned from. The labels that
+        are still missing at the end of the stream arrive then. A label that the model can't predict yet, because none has
+        arrived, counts as a mistake; a number, as 0.
+    classes : list, optional
+        All labels that can occur. A pair of arrays is looked through for its labels, if they are not given; on chunks, a fresh
+        model grows as labels come up.
+    points : int
+        How many points the curves have at most. When that many are reached, every second is dropped and their spacing doubled.
+    callback : callable, optional
+        Called now and then with the number of examples so far and their metrics.
+
+    Returns
+    -------
+    Prequential
+
+    Examples
+    --------
+    >>> from onepass import PAClassifier, datasets
+    >>> result = prequential(PAClassifier(), datasets.sea(2000, random_state=0), ["accuracy", "kappa"], window=500)
+    >>> result.n, sorted(result.metrics), result.window_curve.positions.tolist()
+    (2000, ['accuracy', 'kappa'], [500, 1000, 1500, 2000])
+    """
+    for name, value, least in (("window", window, 1), ("delay", delay, 0), ("points", points, 2)):
+        if value is not None and value < least:
+            raise ValueError(f"`{name}` must be at least {least}, got {value}.")
+    before = getattr(model, "updates_", 0)
+    run = _Run(model, metrics, window, delay, classes, points, callback)
+    if isinstance(stream, tuple):
+        run.arrays(*stream)
+    else:
+        items = iter(stream)
+        first = next(items, None)
+        if first is None:
+            raise ValueError("The stream has no examples.")
+        items = chain([first], items)
+        if not hasattr(first, "X") and isinstance(first[0], Mapping):
+            run.singles(items)
+        else:
+            with _free_to_grow(model, first.X if hasattr(first, "X") else first[0], classes):
+                run.chunks((item.X, item.y) if hasattr(item, "X") else item for item in items)
+    final, curve, window_curve = run.close()
+    updates = model.updates_ - before if hasattr(model, "updates_") else None
+    return Prequential(final, curve, window_curve, run.tally.n, run.seconds, updates)
+
+
+class _Run:
+    """One evaluation under way."""
+
+    tally: Tally
+
+    def __init__(
+        self,
+        model: Any,
+        metrics: Any,
+        window: int | None,
+        delay: int,
+        classes: Any,
+        points: int,
+        callback: Callable[[int, dict[str, float]], object] | None,
+    ) -> None:
+        self.model, self.classes, self.delay, self.callback = model, classes, delay, callback
+        self.metrics = [metrics] if isinstance(metrics, str) or hasattr(metrics, "update") else metrics
+        self.points, self.window = points, window
+        self.seconds = 0.0
+        self.probabilities = any(isinstance(metric, str) and metric in LOSS_METRICS for metric in self.metrics or ())
+        self.reported = 0
+        self.held: tuple[Any, Array] | None = None  # rows whose labels have not arrived yet
+
+    # --- streams ---
+
+    def arrays(self, X: Any, y: Any) -> None:
+        X = np.asarray(X) if isinstance(X, list) else X
+        y = np.asarray(y)
+        if len(y) == 0:
+            raise ValueError("The stream has no examples.")
+        if X.shape[0] != len(y):
+            raise ValueError(f"X has {X.shape[0]} rows, but y has {len(y)} values.")
+        if self.classes is None and is_classifier(self.model) and _is_fresh(self.model) and not _finds_labels(self.model):
+            self.classes = classes_of(label_array(y))
+        size = PIECE if self.callback is None else BLOCK  # who listens wants to hear often
+        self.chunks((rows(X, start, start + size), y[start : start + size]) for start in range(0, len(y), size))
+
+    def chunks(self, chunks: Iterable[tuple[Any, Any]]) -> None:
+        classification = is_classifier(self.model)
+        if self.probabilities and not hasattr(self.model, "predict_proba"):
+            raise ValueError(f"'log_loss' needs probabilities, and {type(self.model).__name__} gives none.")
+        at_once = isinstance(self.model, Learner) if self.delay else hasattr(self.model, "test_then_train")
+        if self.probabilities or not at_once:
+            self._one_by_one(_split(chunks), classification, _Rows(self.model, self.classes))
+            return
+        for X, y in chunks:
+            y = label_array(y) if classification else np.asarray(y, float)
+            if len(y) == 0:
+                continue
+            for true, scores in self._learn_late(X, y) if self.delay else [(y, self._learn(X, y))]:
+                if classification:
+                    self._account_for_labels(true, scores)
+                else:
+                    self._open(None, binary=False)
+                    self.tally.add(true, scores)
+            self._report()
+        if self.held is not None:
+            self._learn(*self.held)
+
+    def singles(self, examples: Iterable[tuple[Mapping[str, Any], Any]]) -> None:
+        examples = iter(examples)
+        first = next(examples)
+        classification = _is_classifier(self.model, first[1])
+        if self.probabilities and not hasattr(self.model, "predict_proba_one"):
+            raise ValueError(f"'log_loss' needs probabilities, and {type(self.model).__name__} gives none.")
+        if self.classes is None and isinstance(first[1], bool | np.bool_):
+            self.classes = [False, True]
+        self._one_by_one(chain([first], examples), classification, _Singles(self.model))
+
+    def close(self) -> tuple[dict[str, float], Curve, Curve | None]:
+        if not hasattr(self, "tally"):
+            raise ValueError("The stream has no examples.")
+        closed = self.tally.close()
+        if self.callback is not None and self.tally.n > self.reported:
+            self.callback(self.tally.n, closed[0])
+        return closed
+
+    # --- learning from tables ---
+
+    def _learn(self, X: Any, y: Array, weight: Array | None = None) -> Array:
+        """Learn from the rows; their scores from before."""
+        classes = {"classes": self.classes} if self.classes is not None and _is_fresh(self.model) else {}
+        start = perf_counter()
+        scores: Array = self.model.test_then_train(X, y, sample_weight=weight, **classes)
+        self.seconds += perf_counter() - start
+        return scores
+
+    def _learn_late(self, X: Any, y: Array) -> Iterator[tuple[Array, Array]]:
+        """Predict the rows of X, and learn from each row `delay` rows later; yields targets and scores.
+
+        A learner scores an example of weight 0 but does not learn from it, so the rows to learn from and the rows to predict,
+        one of each in turn, are a single pass: learn row t - delay - 1, score row t.
+        """
+        lag = self.delay + 1
+        waiting = 0 if self.held is None else len(self.held[1])
+        if self.held is not None:
+            X, y = _stack(self.held[0], X), np.concatenate([self.held[1], y])
+        first = min(max(lag, waiting), len(y))  # the first row that is predicted with one more label than the row before
+        if first > waiting:
+            yield y[waiting:first], self._score(rows(X, waiting, first))
+        if first < len(y):
+            due = np.arange(first, len(y))
+            turns = np.column_stack([due - lag, due]).ravel()
+            weight = np.tile([1.0, 0.0], len(due))
+            yield y[due], self._learn(take(X, turns), np.repeat(y[due - lag], 2), weight)[1::2]
+        kept = max(len(y) - lag, 0)
+        self.held = take(X, np.arange(kept, len(y))), y[kept:]  # a copy, so that the rest of the chunk can go
+
+    def _score(self, X: Any) -> Array:
+        classification = is_classifier(self.model)
+        try:
+            return np.asarray((self.model.decision_function if classification else self.model.predict)(X))
+        except NotFittedError:
+            return np.zeros((X.shape[0], 0) if classification else X.shape[0])
+
+    # --- accounting ---
+
+    def _open(self, labels: Array | None, binary: bool) -> None:
+        if not hasattr(self, "tally"):
+            default = "mae" if labels is None else "mistake_rate"
+            metrics = [default] if self.metrics is None else self.metrics
+            self.tally = Tally(metrics, labels, binary, self.points, self.window)
+
+    def _account_for_labels(self, y: Array, scores: Array) -> None:
+        columns = getattr(self.model, "classes_", np.empty(0))
+        if len(columns) == 0 or scores.shape[1:] == (0,):
+            columns, declared = np.empty(0), self._declared()
+            self._open(classes_of(y) if declared is None else declared, binary=declared is not None and len(declared) == 2)
+        self._open(columns, binary=scores.ndim == 1)
+        true = self._codes(y)
+        labels = self.tally.labels
+        assert labels is not None
+        predicted = _best(scores)
+        if len(columns) < len(labels):
+            predicted = np.append(np.searchsorted(labels, columns), len(labels))[predicted]
+        self.tally.add(true, predicted)
+
+    def _codes(self, y: Array) -> Array:
+        """Labels as codes, new ones included."""
+        codes = np.empty(len(y), np.intp)
+        labels = self.tally.labels
+        assert labels is not None
+        if encode_labels(y, labels, 1, 0, codes) < len(y):
+            labels = np.union1d(labels, y)
+            self.tally.know(labels)
+            encode_labels(y, labels, 1, 0, codes)
+        return codes
+
+    def _declared(self) -> Array | None:
+        """The labels that can occur, if they were said before."""
+        for known in (getattr(self.model, "classes_", None), self.classes, getattr(self.model, "classes", None)):
+            if known is not None:
+                return np.unique(np.asarray(known))
+        return None
+
+    def _report(self) -> None:
+        if self.callback is not None and self.tally.n > self.reported:
+            self.reported = self.tally.n
+            self.callback(self.tally.n, self.tally.metrics())
+
+    # --- one example at a time ---
+
+    def _one_by_one(self, examples: Iterable[tuple[Any, Any]], classification: bool, one: _Singles | _Rows) -> None:
+        """Predict, and learn `delay` examples later."""
+        waiting: deque[tuple[Any, Any]] = deque()
+        gathered: list[tuple[Any, Any, float]] = []
+        for x, y in examples:
+            start = perf_counter()
+            answer = one.predict(x)
+            chances = one.probabilities(x) if self.probabilities else {}
+            waiting.append((x, y))
+            if len(waiting) > self.delay:
+                one.learn(*waiting.popleft())
+            self.seconds += perf_counter() - start
+            gathered.append((y, answer, -math.log(max(chances.get(y, 0.0), SMALLEST))))
+            if len(gathered) == GATHER:
+                self._account_for_gathered(gathered, classification)
+                gathered = []
+        if gathered:
+            self._account_for_gathered(gathered, classification)
+        start = perf_counter()
+        for x, y in waiting:
+            one.learn(x, y)
+        self.seconds += perf_counter() - start
+
+    def _account_for_gathered(self, gathered: list[tuple[Any, Any, float]], classification: bool) -> None:
+        true, answers, loss = zip(*gathered, strict=True)
+        if classification:
+            y = label_array(list(true))
+            declared = self._declared() if self.classes is not None else None
+            self._open(classes_of(y) if declared is None else declared, binary=declared is not None and len(declared) == 2)
+            given = [answer for answer in answers if answer is not None]
+            seen = self._codes(label_array(list(true) + given))
+            assert self.tally.labels is not None
+            predicted = np.full(len(y), len(self.tally.labels))
+            predicted[[answer is not None for answer in answers]] = seen[len(y) :]
+            self.tally.add(seen[: len(y)], predicted, np.array(loss))
+        else:
+            self._open(None, binary=False)
+            numbers = [0.0 if answer is None else float(answer) for answer in answers]
+            self.tally.add(np.array(true, float), np.array(numbers))
+        self._report()
+
+
+class _Singles:
+    """A model that takes one dict at a time."""
+
+    def __init__(self, model: Any) -> None:
+        self.predict, self.learn = model.predict_one, model.learn_one
+        self.probabilities: Callable[[Any], Mapping[Any, float]] = getattr(model, "predict_proba_one", lambda x: {})
+
+
+class _Rows:
+    """A model that takes tables, given tables of one row."""
+
+    def __init__(self, model: Any, classes: Any) -> None:
+        self.model, self.classes = model, classes
+
+    def predict(self, X: Any) -> Any:
+        try:
+            return self.model.predict(X)[0]
+        except NotFittedError:
+            return None
+
+    def probabilities(self, X: Any) -> Mapping[Any, float]:
+        try:
+            chances = self.model.predict_proba(X)[0]
+        except NotFittedError:
+            return {}
+        return dict(zip(self.model.classes_, chances, strict=True))
+
+    def learn(self, X: Any, y: Any) -> None:
+        classes = {"classes": self.classes} if self.classes is not None and _is_fresh(self.model) else {}
+        self.model.partial_fit(X, [y], **classes)
+
+
+# --- small things ---
+
+
+def rows(X: Any, start: int, stop: int) -> Any:
+    """Some rows of a table, without a copy."""
+    if isinstance(X, sp.csr_array | sp.csr_matrix):
+        bounds = X.indptr[start : stop + 1]
+        inside = slice(bounds[0], bounds[-1])
+        return type(X)((X.data[inside], X.indices[inside], bounds - bounds[0]), shape=(len(bounds) - 1, X.shape[1]))
+    return take(X, slice(start, stop))
+
+
+def take(X: Any, chosen: Array | slice) -> Any:
+    """Rows of a table in the order of `chosen`."""
+    return nw.from_native(X, eager_only=True)[chosen].to_native() if is_into_dataframe(X) else X[chosen]
+
+
+def _stack(above: Any, below: Any) -> Any:
+    if sp.issparse(above):
+        width = max(above.shape[1], below.shape[1])
+        wide = [sp.csr_array((part.data, part.indices, part.indptr), shape=(part.shape[0], width)) for part in (above, below)]
+        return sp.vstack(wide, format="csr")
+    if is_into_dataframe(above):
+        return nw.concat([nw.from_native(part, eager_only=True) for part in (above, below)]).to_native()
+    return np.concatenate([above, below])
+
+
+def _split(chunks: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+    for X, y in chunks:
+        for t, label in enumerate(label_array(y).tolist()):
+            yield rows(X, t, t + 1), label
+
+
+def _best(scores: Array) -> Array:
+    """The column with the best score, or the number of columns where there is none."""
+    if scores.ndim == 1:
+        return np.asarray(scores >= 0, np.intp)
+    if scores.shape[1] == 0:
+        return np.zeros(len(scores), np.intp)
+    best: Array = scores.argmax(axis=1)
+    doubtful = np.flatnonzero(np.isnan(scores[np.arange(len(best)), best]))
+    if len(doubtful):
+        partly = np.where(np.isnan(scores[doubtful]), -np.inf, scores[doubtful])
+        best[doubtful] = np.where(np.isneginf(partly).all(axis=1), scores.shape[1], partly.argmax(axis=1))
+    return best
+
+
+def _is_fresh(model: Any) -> bool:
+    return not hasattr(model, "t_")
+
+
+def _steps(model: Any) -> list[Any]:
+    return [step for _, step in model.steps] if hasattr(model, "steps") else [model]
+
+
+def _finds_labels(model: Any) -> bool:
+    """Whether its parameters already say which labels there are, or that they come up as they may."""
+    learner = _steps(model)[-1]
+    return getattr(learner, "grow", None) is True or getattr(learner, "classes", None) is not None
+
+
+@contextmanager
+def _free_to_grow(model: Any, X: Any, classes: Any) -> Iterator[None]:
+    """Let a fresh model that leaves it open grow with chunks: sparse ones may become wider, and labels may come up late."""
+    unlabelled = is_classifier(model) and classes is None and not _finds_labels(model)
+    steps = _steps(model) if _is_fresh(model) and (sp.issparse(X) or unlabelled) else []
+    undecided = [step for step in steps if getattr(step, "grow", False) is None]
+    for step in undecided:
+        step.grow = True
+    try:
+        yield
+    finally:
+        for step in undecided:
+            step.grow = None
+
+
+def _is_classifier(model: Any, label: Any) -> bool:
+    """What kind of model it is; of one that does not say, what kind of target it is given."""
+    try:
+        return bool(is_classifier(model))
+    except (AttributeError, TypeError):
+        return not isinstance(label, float | np.floating)

@@ -1,0 +1,150 @@
+"""`onepass.streams.open`: which reader a source needs."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from scipy.sparse import issparse
+
+from onepass.streams import arrays, libsvm, tables
+from onepass.streams.raw import Source, Unpacked
+from onepass.streams.stream import Chunks, Stream
+
+ENDINGS = {
+    "csv": "csv",
+    "tsv": "tsv",
+    "parquet": "parquet",
+    "pq": "parquet",
+    "jsonl": "jsonl",
+    "ndjson": "jsonl",
+    "npz": "npz",
+}
+FORMATS = ("libsvm", "csv", "tsv", "parquet", "jsonl", "npz")
+TASKS = (None, "classification", "regression")
+
+
+def open(
+    source: Any,
+    format: str | None = None,
+    chunk: int = 8192,
+    label: str | int | bool | None = None,
+    drop: Sequence[str] = (),
+    features: int | None = None,
+    task: str | None = None,
+    threads: bool = True,
+    zero_based: bool = False,
+) -> Stream:
+    """Read data in chunks, in memory that does not grow with the data.
+
+    Parameters
+    ----------
+    source : path, "-", binary file, (X, y), array, CSR matrix or data frame
+        What to read; "-" is standard input. Files may be packed with gzip, bzip2, xz or zstd: their first bytes tell.
+    format : "libsvm", "csv", "tsv", "parquet", "jsonl" or "npz", optional
+        By default what the name ends in, and "libsvm" where that says nothing. CSV without a header (its first row is nothing
+        but numbers) has columns "0", "1", ... An .npz file holds X and y, or what `scipy.sparse.save_npz` writes and y.
+    chunk : int
+        Rows a chunk; the last one may have fewer.
+    label : str, int or False, optional
+        The column of the label, by name or position; False if there is none. By default the one column that is called label,
+        class, target or y, in any case of letters, else the last.
+    drop : sequence of str
+        Columns to leave out.
+    features : int, optional
+        The number of columns of X. By default LIBSVM chunks are as wide as the largest index so far, and tables with strings
+        are hashed to 2**20 columns.
+    task : "classification" or "regression", optional
+        A regression reads the labels of a table as float64 from the start, and refuses strings.
+    threads : bool
+        Read and parse in a second thread, a few chunks ahead.
+    zero_based : bool
+        Whether the feature indices of a LIBSVM file start at 0 instead of 1.
+
+    Examples
+    --------
+    >>> import io
+    >>> from onepass import streams
+    >>> with streams.open(io.BytesIO(b"+1 1:0.5 3:2\\n-1 2:1.5\\n")) as stream:
+    ...     for chunk in stream:
+    ...         print(chunk.y, chunk.X.toarray(), chunk.position.line)
+    [ 1. -1.] [[0.5 0.  2. ]
+     [0.  1.5 0. ]] 1
+    """
+    if chunk < 1:
+        raise ValueError(f"chunk={chunk}: it must be at least 1")
+    if features is not None and features < 1:
+        raise ValueError(f"features={features}: it must be at least 1")
+    if task not in TASKS:
+        raise ValueError(f"task={task!r}: it must be 'classification' or 'regression'")
+    if format is not None and format not in FORMATS:
+        raise ValueError(f"format={format!r}: it must be one of {', '.join(FORMATS)}")
+    if isinstance(drop, str):
+        raise TypeError(f"drop={drop!r}: it must be a list of names; say [{drop!r}]")
+    if not (isinstance(source, str | os.PathLike) or hasattr(source, "read")):
+        return _open_memory(source, chunk, label, drop, features, task, threads)
+
+    place = Source(source)
+    kind = format or _guess(place.name)
+    delimiter = "\t" if kind == "tsv" or _guess(place.name) == "tsv" else ","
+    if kind in ("libsvm", "npz"):
+        _refuse_columns(label, drop, f"{kind} files")
+
+    def choose(schema: Mapping[str, Any]) -> tables.Columns:
+        return tables.Columns(schema, place.name, label, drop, features, task)
+
+    def read() -> Chunks:
+        with place.open() as raw:
+            if kind in ("parquet", "npz"):
+                if not raw.seekable():
+                    raise ValueError(f"{place.name} is a pipe, and {kind} is read from its end; save it to a file first")
+                if kind == "npz":
+                    yield from arrays.read_npz(raw, place.name, chunk, features)
+                else:
+                    yield from tables.read_parquet(raw, place.name, chunk, choose)
+                return
+            file = Unpacked(raw, place.name)
+            if kind == "libsvm":
+                yield from libsvm.read(file, raw, place.name, chunk, features, zero_based)
+            else:
+                form = tables.Json(place.name) if kind == "jsonl" else tables.Csv(place.name, delimiter)
+                yield from tables.read_text(file, raw, place.name, chunk, form, choose)
+
+    return Stream(read, place.name, place.size, place.once, threads)
+
+
+def _guess(name: str) -> str:
+    ending = re.sub(r"\.(gz|bz2|xz|zst)$", "", name.lower()).rpartition(".")[2]
+    return ENDINGS.get(ending, "libsvm")
+
+
+def _refuse_columns(label: str | int | bool | None, drop: Sequence[str], what: str) -> None:
+    if label is not None or drop:
+        raise ValueError(f"label= and drop= name columns of a table; {what} have none")
+
+
+def _open_memory(
+    source: Any,
+    chunk: int,
+    label: str | int | bool | None,
+    drop: Sequence[str],
+    features: int | None,
+    task: str | None,
+    threads: bool,
+) -> Stream:
+    X, y = source if isinstance(source, tuple) and len(source) == 2 else (source, None)
+    y = None if y is None else np.asarray(y)
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        columns = tables.Columns(frame.schema, "the table", label if y is None else False, drop, features, task)
+        return Stream(partial(tables.cut_frame, frame, y, "the table", chunk, columns), "the table", None, False, threads)
+    _refuse_columns(label, drop, "arrays")
+    X = X.tocsr() if issparse(X) else np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(f"X has the shape {X.shape}; it must have rows and columns")
+    return Stream(partial(arrays.cut, X, y, chunk, features), "the array", None, False, False)

@@ -1,0 +1,346 @@
+"""Tables: CSV, JSON lines and Parquet through pyarrow, and data frames, all of them as frames of narwhals.
+
+Numbers and truth values become float64. A table with columns of strings becomes a `csr_array` hashed as scikit-learn's
+`FeatureHasher` does it: a string is the feature "column=value" with value 1, a number the feature "column", and a missing
+string no feature at all. The types of the columns are those of the first block of a file, and hold for all of it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.utils import murmurhash3_32
+
+from onepass.streams.lines import BLOCK, NEVER, Lines, records
+from onepass.streams.stream import Chunk, Chunks, Position
+
+BUCKETS = 2**20
+USUAL_LABELS = ("label", "class", "target", "y")
+ALL = 2**62
+TEXT = (nw.String, nw.Categorical, nw.Enum)
+NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
+
+
+class Columns:
+    """Which columns of a table are features, and which one is the label."""
+
+    def __init__(
+        self,
+        schema: Mapping[str, Any],
+        name: str,
+        label: str | int | bool | None,
+        drop: Sequence[str],
+        features: int | None,
+        task: str | None,
+    ) -> None:
+        self.task = task
+        if unknown := [column for column in drop if column not in schema]:
+            raise ValueError(f"{name} has no column {unknown[0]!r} to drop; its columns are {', '.join(schema)}")
+        self.label = _label(list(schema), name, label, drop)
+        self.names = tuple(column for column in schema if column != self.label and column not in drop)
+        for column in self.wanted:
+            if not (schema[column].is_numeric() or isinstance(schema[column], (nw.Boolean, *TEXT))):
+                raise ValueError(f"column {column!r} of {name} is {schema[column]}: neither numbers nor strings; drop it")
+        self._text = {column for column in self.names if isinstance(schema[column], TEXT)}
+        if self.label is not None and task == "regression" and not schema[self.label].is_numeric():
+            raise ValueError(f"the label {self.label!r} of {name} is {schema[self.label]}; a regression needs numbers")
+        if features is not None and not self._text and features != len(self.names):
+            raise ValueError(f"{name} has {len(self.names)} features, but features={features}")
+        self._buckets = features or BUCKETS
+
+    def rows(self, frame: Any, where: Callable[[int], str]) -> tuple[Any, Any]:
+        """X and y of a frame; `where(row)` says where a row of it is in the source."""
+        X = (self._hashed if self._text else self._dense)(frame, where)
+        return X, None if self.label is None else self._labels(frame, where)
+
+    @property
+    def wanted(self) -> list[str]:
+        """The columns to read."""
+        return [*self.names, *([] if self.label is None else [self.label])]
+
+    @property
+    def dense_names(self) -> tuple[str, ...] | None:
+        """The names of the columns of X, None where they are hashed."""
+        return None if self._text else self.names
+
+    def _numbers(self, frame: Any, column: str, where: Callable[[int], str]) -> Any:
+        series = frame.get_column(column)
+        if series.null_count():
+            row = int(series.is_null().to_numpy().argmax())
+            raise ValueError(f"{where(row)}: the value of {column!r} is missing")
+        if series.dtype.is_decimal():
+            series = series.cast(nw.Float64)
+        return series.to_numpy()
+
+    def _dense(self, frame: Any, where: Callable[[int], str]) -> Any:
+        X = np.empty((len(frame), len(self.names)))
+        for j, column in enumerate(self.names):
+            X[:, j] = self._numbers(frame, column, where)
+        return X
+
+    def _hashed(self, frame: Any, where: Callable[[int], str]) -> csr_array:
+        shape = len(frame), len(self.names)
+        values, hashes = np.empty(shape), np.empty(shape, dtype=np.int64)
+        for j, column in enumerate(self.names):
+            if column in self._text:
+                strings = frame.get_column(column).to_list()
+                known = {string: murmurhash3_32(f"{column}={string}") for string in set(strings)}
+                hashes[:, j] = [known[string] for string in strings]
+                values[:, j] = [string is not None for string in strings]
+            else:
+                hashes[:, j] = murmurhash3_32(column)
+                values[:, j] = self._numbers(frame, column, where)
+        present = values != 0
+        indptr = np.concatenate([[0], present.sum(axis=1).cumsum()])
+        signed = np.where(hashes < 0, -values, values)
+        X = csr_array((signed[present], abs(hashes[present]) % self._buckets, indptr), shape=(shape[0], self._buckets))
+        X.sum_duplicates()
+        return X
+
+    def _labels(self, frame: Any, where: Callable[[int], str]) -> Any:
+        assert self.label is not None
+        if isinstance(frame.get_column(self.label).dtype, TEXT):
+            labels = frame.get_column(self.label).to_list()
+            if None in labels:
+                raise ValueError(f"{where(labels.index(None))}: the label is missing")
+            return np.array(labels, dtype=str)
+        numbers = self._numbers(frame, self.label, where)
+        return numbers.astype(np.float64) if self.task == "regression" else numbers
+
+
+Choose = Callable[[Mapping[str, Any]], Columns]
+
+
+def _label(columns: list[str], name: str, label: str | int | bool | None, drop: Sequence[str]) -> str | None:
+    if label is False:
+        return None
+    if isinstance(label, str):
+        if label not in columns:
+            raise ValueError(f"{name} has no column {label!r} for the label; its columns are {', '.join(columns)}")
+        return label
+    if label is not None:
+        if not -len(columns) <= label < len(columns):
+            raise ValueError(f"{name} has {len(columns)} columns, and none at position {label} for the label")
+        return columns[label]
+    left = [column for column in columns if column not in drop]
+    usual = [column for column in left if column.lower() in USUAL_LABELS]
+    if not left:
+        raise ValueError(f"{name} has no columns left for the label")
+    return usual[0] if len(usual) == 1 else left[-1]
+
+
+def cut_frame(frame: Any, y: Any, name: str, chunk: int, columns: Columns) -> Chunks:
+    """The chunks of a data frame of pandas, polars or Arrow."""
+    if y is not None and len(y) != len(frame):
+        raise ValueError(f"X has {len(frame)} rows, but y has {len(y)}")
+    for start in range(0, len(frame), chunk):
+        X, labels = columns.rows(frame[start : start + chunk], partial(_row_name, name, start))
+        yield Chunk(X, labels if y is None else y[start : start + chunk], Position(start), columns.dense_names)
+
+
+def _row_name(name: str, before: int, row: int) -> str:
+    return f"{name}, row {before + row + 1}"
+
+
+def _arrow(module: str, name: str) -> Any:
+    """A module of pyarrow, or an error that says how to get it."""
+    try:
+        return __import__(f"pyarrow.{module}", fromlist=["*"])
+    except ImportError as error:
+        raise ImportError(f'reading {name} needs pyarrow: pip install "onepass[arrow]"') from error
+
+
+def read_parquet(raw: Any, name: str, chunk: int, choose: Choose) -> Chunks:
+    """The chunks of a Parquet file."""
+    parquet, arrow = _arrow("parquet", name), _arrow("lib", name)
+    try:
+        file = parquet.ParquetFile(raw, buffer_size=1 << 20, pre_buffer=False)
+        columns = choose(nw.from_native(file.schema_arrow.empty_table(), eager_only=True).schema)
+        rows = 0
+        for batch in file.iter_batches(batch_size=chunk, columns=columns.wanted):
+            frame = nw.from_native(arrow.Table.from_batches([batch]), eager_only=True)
+            X, y = columns.rows(frame, partial(_row_name, name, rows))
+            yield Chunk(X, y, Position(rows, None, raw.count), columns.dense_names)
+            rows += len(frame)
+    except (arrow.ArrowInvalid, OSError) as error:
+        raise OSError(f"{name} is not a whole Parquet file: {error}") from error
+
+
+class Csv:
+    """CSV, or with a tab TSV, which knows no quotes.
+
+    Without a header, that is if the first row is nothing but numbers, the columns are called "0", "1", ...
+    """
+
+    def __init__(self, name: str, delimiter: str) -> None:
+        self._csv = _arrow("csv", name)
+        self._name, self._delimiter = name, delimiter
+        self._quote: str | Literal[False] = False if delimiter == "\t" else '"'
+        self._columns: list[str] = []
+        self.signs = ord(delimiter), ord(self._quote) if self._quote else NEVER
+
+    def header(self, first: bytes) -> bool:
+        """Look at the first record, and tell whether it is a header."""
+        text = first.decode("utf-8-sig", errors="replace").rstrip("\r\n")
+        quotes: Any = csv.QUOTE_MINIMAL if self._quote else csv.QUOTE_NONE
+        row = next(csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter, quoting=quotes))
+        numbers = all(NUMBER.fullmatch(field) for field in row)
+        self._columns = [str(position) for position in range(len(row))] if numbers else row
+        if twice := [column for column in self._columns if self._columns.count(column) > 1]:
+            raise ValueError(
+                f"{self._name}, line 1: two columns are called {twice[0]!r}; a file whose rows hold strings needs a header"
+            )
+        return not numbers
+
+    def table(self, data: Any, types: Mapping[str, Any] | None) -> Any:
+        return self._csv.read_csv(
+            io.BytesIO(data),
+            self._csv.ReadOptions(column_names=self._columns, block_size=len(data) + 1),
+            self._csv.ParseOptions(delimiter=self._delimiter, quote_char=self._quote, newlines_in_values=True),
+            self._csv.ConvertOptions(column_types=types, include_columns=list(types or ())),
+        )
+
+
+class Json:
+    """JSON lines: an object a line. The keys are those of the first block; others that come later are left out."""
+
+    signs = NEVER, NEVER
+
+    def __init__(self, name: str) -> None:
+        self._json, self._schema = _arrow("json", name), _arrow("lib", name).schema
+
+    def header(self, first: bytes) -> bool:
+        return False
+
+    def table(self, data: Any, types: Mapping[str, Any] | None) -> Any:
+        explicit = (
+            {"explicit_schema": self._schema(types.items()), "unexpected_field_behavior": "ignore"} if types is not None else {}
+        )
+        reading = self._json.ReadOptions(block_size=len(data) + 1)
+        return self._json.read_json(io.BytesIO(data), reading, self._json.ParseOptions(**explicit))
+
+
+def read_text(file: Any, raw: Any, name: str, chunk: int, form: Csv | Json, choose: Choose) -> Chunks:
+    """The chunks of a file of CSV or JSON lines."""
+    text = _Records(Lines(file), name, form)
+    first = text.take(1)
+    if not first.count:
+        return
+    if not form.header(first.data):
+        text.put_back(first)
+    if not (block := text.peek()).count:
+        return
+    columns, types = _decide(form, block, choose)
+    rows = 0
+    while (part := text.take(chunk)).count:
+        X, y = columns.rows(nw.from_native(_table(form, part, types), eager_only=True), part.where)
+        yield Chunk(X, y, Position(rows, part.line_of(0), raw.count), columns.dense_names)
+        rows += part.count
+
+
+def _decide(form: Csv | Json, part: _Part, choose: Choose) -> tuple[Columns, dict[str, Any]]:
+    """The columns, and the types to read all of the file with, as the first block shows them."""
+    arrow = _arrow("lib", part.name)
+    types = _arrow("types", part.name)
+    found = {field.name: field.type for field in _table(form, part, None).schema}
+    for column, kind in found.items():
+        if types.is_temporal(kind):  # a string that looks like a date
+            found[column] = arrow.string()
+        elif types.is_null(kind):
+            found[column] = arrow.float64()
+    columns = choose(nw.from_native(arrow.schema(found.items()).empty_table(), eager_only=True).schema)
+    wanted = {column: found[column] for column in columns.wanted}
+    for column, kind in wanted.items():
+        if types.is_integer(kind) and (column != columns.label or columns.task == "regression"):
+            wanted[column] = arrow.float64()  # whole numbers so far
+    return columns, wanted
+
+
+def _table(form: Csv | Json, part: _Part, types: Mapping[str, Any] | None) -> Any:
+    """Parse some records; an error names the first line that cannot be parsed."""
+    invalid = _arrow("lib", part.name).ArrowInvalid
+    try:
+        return form.table(part.data, types)
+    except invalid as error:
+
+        def fails(count: int) -> bool:
+            try:
+                form.table(part.first(count), types)
+            except invalid:
+                return True
+            return False
+
+        row = bisect_left(range(1, part.count), True, key=fails)
+        complaint = re.sub(r"Row #\d+: ", "", str(error))
+        raise ValueError(f"{part.where(row)}: {complaint}") from error
+
+
+class _Part:
+    """Some whole records of a text, the first byte of which is on `line`."""
+
+    def __init__(self, data: bytes, count: int, name: str, line: int, signs: tuple[int, int]) -> None:
+        self.data, self.count, self.name = data, count, name
+        self._line, self._signs = line, signs
+
+    def _scan(self, limit: int) -> tuple[int, int, int]:
+        whole = np.frombuffer(self.data, dtype=np.uint8)
+        return records(whole, 0, len(whole), *self._signs, limit)  # type: ignore[no-any-return]
+
+    def first(self, count: int) -> bytes:
+        return self.data[: self._scan(count)[2]]
+
+    def line_of(self, row: int) -> int:
+        return self._line + self.data.count(b"\n", 0, self._scan(row + 1)[1])
+
+    def where(self, row: int) -> str:
+        return f"{self.name}, line {self.line_of(row)}"
+
+
+class _Records:
+    """The records of a text, in parts of as many as are asked for."""
+
+    def __init__(self, lines: Lines, name: str, form: Csv | Json) -> None:
+        self._lines, self._name, self._signs = lines, name, form.signs
+        self._line = 1
+
+    def take(self, limit: int) -> _Part:
+        """The next records, `limit` of them unless the text ends before."""
+        lines = self._lines
+        count = length = 0
+        while True:
+            more, _, stop = records(lines.data, lines.start + length, lines.end, *self._signs, limit - count)
+            count, length = count + more, stop - lines.start
+            if count == limit or not lines.fill():
+                break
+        part = self._part(count, length)
+        lines.start += length
+        self._line += part.data.count(b"\n")
+        if count < limit and lines.start < lines.end:
+            raise ValueError(f"{self._name}, line {self._line}: a quote is opened and never closed")
+        return part
+
+    def put_back(self, part: _Part) -> None:
+        """Take these records again. Only right after they were taken."""
+        self._lines.start -= len(part.data)
+        self._line -= part.data.count(b"\n")
+
+    def peek(self) -> _Part:
+        """The records of the first block, the same however few bytes a pipe hands over at a time."""
+        lines = self._lines
+        while lines.end - lines.start < BLOCK and lines.fill():
+            pass
+        count, _, stop = records(lines.data, lines.start, lines.end, *self._signs, ALL)
+        return self._part(count, stop - lines.start)
+
+    def _part(self, count: int, length: int) -> _Part:
+        data = self._lines.data[self._lines.start : self._lines.start + length].tobytes()
+        return _Part(data, count, self._name, self._line, self._signs)
