@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import os
-
-for library in ("OPENBLAS", "OMP", "MKL"):  # before numpy is imported: one thread for everybody
-    os.environ[f"{library}_NUM_THREADS"] = "1"
-
 import platform
 import re
 import sys
@@ -43,7 +39,9 @@ def main() -> None:
         if not wanted or case.__name__ in wanted:
             for result in case():
                 results.append(result)
-                print(f"{result.what:45} {result.measured:60} {result.ratio or 0:8.2f}  (>= {result.at_least}) {result.against}")
+                print(
+                    f"{result.what:45} {result.measured:60} {result.ratio or 0:8.2f}  (>= {result.at_least}) {result.against}"
+                )
     if wanted:
         return
     text = README.read_text()

@@ -108,7 +108,13 @@ def from_file() -> list[Result]:
     speed = f"{size / learning / MB:.0f} MB/s"
     bandwidth = block.nbytes / total / GB
     return [
-        Result(f"LIBSVM text, {size / MB:.0f} MB -> learned PA-I", speed, wabbit / learning, 5, f"Vowpal Wabbit, {size / wabbit / MB:.0f} MB/s"),
+        Result(
+            f"LIBSVM text, {size / MB:.0f} MB -> learned PA-I",
+            speed,
+            wabbit / learning,
+            5,
+            f"Vowpal Wabbit, {size / wabbit / MB:.0f} MB/s",
+        ),
         Result("the same", speed, sklearn / learning, 15, f"scikit-learn load + partial_fit, {size / sklearn / MB:.0f} MB/s"),
         Result(
             "reading alone",
@@ -140,7 +146,10 @@ def one_at_a_time() -> list[Result]:
     for model, examples in ((dict_model, dicts), (array_model, arrays)):
         stream(model, examples)()  # compile
     river, of_dicts, of_arrays = best(
-        stream(linear_model.PAClassifier(C=1.0, mode=1), dicts), stream(dict_model, dicts), stream(array_model, arrays), repeats=9
+        stream(linear_model.PAClassifier(C=1.0, mode=1), dicts),
+        stream(dict_model, dicts),
+        stream(array_model, arrays),
+        repeats=9,
     )
     us = 1e6 / len(labels)
     peer = f"river, {river * us:.1f} us"
@@ -186,7 +195,9 @@ def large_pamo() -> list[Result]:
         times[dtype], peer = best(lambda X=X, y=y, model=model: model.partial_fit(X, y), products, repeats=7)
         if dtype == np.float64:
             measured = f"{2000 / times[dtype]:,.0f} examples/s, all updating"
-            results.append(Result("PAMO 256x2, d=254", measured, peer / times[dtype], 0.9, f"BLAS gemv + ger, {2000 / peer:,.0f}/s"))
+            results.append(
+                Result("PAMO 256x2, d=254", measured, peer / times[dtype], 0.9, f"BLAS gemv + ger, {2000 / peer:,.0f}/s")
+            )
     ratio = times[np.float64] / times[np.float32]
     results.append(Result("the same in float32", f"{2000 / times[np.float32]:,.0f} examples/s", ratio, 1.6, "float64"))
     return results

@@ -145,26 +145,21 @@ class Learner(Estimator):
         if one is not None and one.quick and w == 1.0:
             code = one.code(y)
             if code is not None:
-                done = one.run_one(x, code, one.learn_all, one.scores)
-                if done is not None:
-                    if done != 1:
+                answer = one.run_one(x, code, one.learn_all)
+                if answer is not None:
+                    if answer != answer:
                         self._refuse_one(x)
                     return
         self._learn(one_row(x), [y], None, None if w == 1.0 else [w], one=True)
         self._bind()
 
-    def _score_one(self, x: Any) -> Array | None:
-        """The scores of one example; None if nothing has been learned yet."""
-        one = self._bound
-        if one is None:
-            if self._state is None:
-                return None
-            one = self._bind()
-        scores = np.empty(one.scores_shape, one.dtype)
-        done = one.run_one(x, one.no_targets, one.predict_only, scores)
-        if done is None:
-            done = one.run(self._row_slowly(x, one), one.no_targets, one.predict_only, scores)
-        if done != 1:
+    def _scores_one(self, x: Any) -> Array | None:
+        """All scores of one example; None if nothing has been learned yet."""
+        if self._state is None:
+            return None
+        one = self._bind()
+        scores = np.empty((1, one.width), one.dtype)
+        if one.run(self._row_slowly(x, one), one.no_targets, one.predict_only, scores) != 1:
             self._refuse_one(x)
         return scores
 
@@ -265,6 +260,7 @@ class Learner(Estimator):
                 done = bound.run(block, codes[:known], gate, scores)
                 if done < known:
                     self._refuse(rows, start + done)
+                self._after(state, scores, codes[:known], gate)
                 if pieces is not None:
                     if newcomer is not None:
                         scores[0, newcomer] = np.nan
@@ -282,6 +278,9 @@ class Learner(Estimator):
             joined[start : start + len(scores), np.searchsorted(state.classes, classes)] = scores
             start += len(scores)
         return joined
+
+    def _after(self, state: State, scores: Array, codes: Array, gate: Any) -> None:
+        """What follows a block, given the scores from before it was learned from."""
 
     def _gate(self, state: State, bound: _Bound, codes: Array, weights: Array | None) -> Any:
         if weights is None:
@@ -341,16 +340,15 @@ class _Bound:
         self.learn_all = Weights(np.empty(0, dtype), dtype.type(1))
         self.predict_only = Weights(np.empty(0, dtype), dtype.type(0))
         self.width = learner._width(state)
-        self.scores_shape = (1, self.width)
-        self.scores = np.empty(self.scores_shape, dtype)
-        self.quick = getattr(learner, "class_weight", None) is None
-        self.labels = None if state.classes is None else state.classes.tolist()
+        self.quick = getattr(learner, "class_weight", None) is None and "platt" not in state.arrays
+        labels = [] if state.classes is None else state.classes.tolist()
+        self.labels = 2 * labels if len(labels) == 1 else labels  # one label so far: it is the answer whatever the score
         self.code = learner._coder(state)
         self._entries: dict[Any, Callable[..., int]] = {}
         self._shape, self._strides = (state.n_features,), (dtype.itemsize,)
         self._last: tuple[list[str], Array, Array, Array | None] | None = None
-        self._dense: Callable[..., int] | None = None
-        self._sparse: Callable[..., int] | None = None
+        self._dense: Callable[..., float] | None = None
+        self._sparse: Callable[..., float] | None = None
 
     def run(self, rows: Any, targets: Array, gate: Any, scores: Array) -> int:
         """The loop over a block of rows."""
@@ -361,13 +359,13 @@ class _Bound:
             entry = self._entries[kind] = machine_code(run, self.model, self.average, typed, targets, gate, scores, self.count)
         return entry(self.model, self.average, rows, targets, gate, scores, self.count)
 
-    def run_one(self, x: Any, targets: Array, gate: Any, scores: Array) -> int | None:
+    def run_one(self, x: Any, targets: Array, gate: Any) -> float | None:
         """The loop over one example, for the common cases; None for those that need a closer look."""
         if type(x) is np.ndarray:
             if x.shape != self._shape or x.dtype is not self.dtype or x.strides != self._strides:
                 return None
-            dense = self._dense or self._compile_dense(x, targets, gate, scores)
-            return dense(self.model, self.average, x, self.bias, targets, gate, scores, self.count)
+            dense = self._dense or self._compile_dense(x, targets, gate)
+            return dense(self.model, self.average, x, self.bias, targets, gate, self.width, self.count)
         if type(x) is not dict:
             return None
         last = self._last
@@ -382,18 +380,19 @@ class _Bound:
             return None
         if order is not None:
             values = values[order]
-        sparse = self._sparse or self._compile_sparse(indptr, indices, values, targets, gate, scores)
-        return sparse(self.model, self.average, indptr, indices, values, self.bias, targets, gate, scores, self.count)
+        sparse = self._sparse or self._compile_sparse(indptr, indices, values, targets, gate)
+        return sparse(self.model, self.average, indptr, indices, values, self.bias, targets, gate, self.width, self.count)
 
-    def _compile_dense(self, x: Array, targets: Array, gate: Any, scores: Array) -> Any:
-        self._dense = machine_code(
-            run_dense, self.model, self.average, readonly(x), self.bias, targets, gate, scores, self.count
-        )
+    def _compile_dense(self, x: Array, targets: Array, gate: Any) -> Callable[..., float]:
+        flat = (self.model, self.average, readonly(x), self.bias, targets, gate, self.width, self.count)
+        self._dense = machine_code(run_dense, *flat)
         return self._dense
 
-    def _compile_sparse(self, indptr: Array, indices: Array, values: Array, targets: Array, gate: Any, scores: Array) -> Any:
+    def _compile_sparse(self, indptr: Array, indices: Array, values: Array, targets: Array, gate: Any) -> Callable[..., float]:
         row = map(readonly, (indptr, indices, values))
-        self._sparse = machine_code(run_sparse, self.model, self.average, *row, self.bias, targets, gate, scores, self.count)
+        self._sparse = machine_code(
+            run_sparse, self.model, self.average, *row, self.bias, targets, gate, self.width, self.count
+        )
         return self._sparse
 
     def _places(self, x: dict[str, Any]) -> tuple[list[str], Array, Array, Array | None] | None:

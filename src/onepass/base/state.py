@@ -123,6 +123,8 @@ class State:
                 expected[f"{'gap' if role.additive else 'mean'}.{name}"] = (self.dtype, self.arrays[name].shape)
         if "clock" in self.arrays:
             expected["clock"] = (np.dtype(np.float64), (4,))
+        if "platt" in self.arrays:
+            expected["platt"] = (np.dtype(np.float64), (5,))
         if "class_counts" in self.arrays:
             expected["class_counts"] = (np.dtype(np.int64), (extent["classes"],))
         for name, (dtype, shape) in expected.items():

@@ -9,12 +9,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from onepass.base.inputs import Rows
 from onepass.base.labels import classes_of, declared_classes, encode_labels, label_array
 from onepass.base.learner import Learner, Piece, _Bound
 from onepass.base.state import Array, State
+from onepass.compiled.calibration import START as PLATT_START
+from onepass.compiled.calibration import calibrate_binary, calibrate_multiclass, probabilities
 from onepass.compiled.checks import balance
 from onepass.compiled.loop import Weights
 
@@ -29,10 +32,12 @@ class Classifier(ClassifierMixin, Learner):
         **Learner._parameter_constraints,
         "classes": ["array-like", None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
+        "calibrate": ["boolean"],
     }
 
     classes: Any
     class_weight: Any
+    calibrate: bool
 
     @property
     def classes_(self) -> Array:
@@ -69,13 +74,40 @@ class Classifier(ClassifierMixin, Learner):
 
     def predict_one(self, x: Any) -> Any:
         """The label of one example; None while no label is known."""
-        scores = self._score_one(x)
+        one = self._bound
+        answer = None if one is None else one.run_one(x, one.no_targets, one.predict_only)
+        if answer is None or answer != answer:
+            return self._predict_one_slowly(x)
+        return one.labels[answer >= 0 if one.width == 1 else int(answer)]  # type: ignore[union-attr]
+
+    def _predict_one_slowly(self, x: Any) -> Any:
+        scores = self._scores_one(x)
         if scores is None:
             return None
-        labels: list[Any] = self._bound.labels  # type: ignore[union-attr, assignment]
-        if self._state.form == "binary":  # type: ignore[union-attr]
-            return labels[scores.item() >= 0]
-        return labels[int(scores.argmax())]
+        return self._bind().labels[int(scores.argmax()) if self._fitted().form == "multiclass" else scores.item() >= 0]
+
+    @available_if(lambda self: self.calibrate)
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each class, a column a class, where `calibrate` is set."""
+        return self._probabilities(np.atleast_2d(self._scores(X).T).T)
+
+    @available_if(lambda self: self.calibrate)
+    def predict_proba_one(self, x: Any) -> dict[Any, float]:
+        """The probability of each class by label, where `calibrate` is set; empty while no label is known."""
+        scores = self._scores_one(x)
+        if scores is None:
+            return {}
+        return dict(zip(self.classes_.tolist(), self._probabilities(scores)[0].tolist(), strict=True))
+
+    def _probabilities(self, scores: Array) -> Array:
+        out = np.empty((len(scores), len(self.classes_)))
+        probabilities(self._fitted().arrays["platt"], scores, out)
+        return out
+
+    def _after(self, state: State, scores: Array, codes: Array, gate: Any) -> None:
+        if "platt" in state.arrays:
+            step = calibrate_binary if state.form == "binary" else calibrate_multiclass
+            step(state.arrays["platt"], scores, codes, gate.values)
 
     # --- what the base asks ---
 
@@ -132,6 +164,8 @@ class Classifier(ClassifierMixin, Learner):
         )
         if self.class_weight == "balanced":
             state.arrays["class_counts"] = np.zeros(len(labels), np.int64)
+        if self.calibrate:
+            state.arrays["platt"] = np.array(PLATT_START)
         return state
 
     def _check_classes(self, state: State, classes: Any) -> None:
@@ -174,8 +208,12 @@ class Regressor(RegressorMixin, Learner):
 
     def predict_one(self, x: Any) -> float:
         """The number for one example; 0 before anything was learned."""
-        scores = self._score_one(x)
-        return 0.0 if scores is None else float(scores.item())
+        one = self._bound
+        answer = None if one is None else one.run_one(x, one.no_targets, one.predict_only)
+        if answer is None or answer != answer:
+            scores = self._scores_one(x)
+            return 0.0 if scores is None else float(scores.item())
+        return answer
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from the rows in their order, once, going on from where the model is."""

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from onepass.cli.models import build, classes_from, known_task, task_of
-from onepass.cli.options import SCALE, SEED, TASK, Names, Picture, Target, reading, source
+from onepass.cli.options import SCALE, SEED, TASK, Names, Picture, Target, reading
 from onepass.cli.output import progress, save_figure, show
 
 
@@ -104,7 +104,7 @@ def _whole(data: str, task: str | None, options: dict[str, Any]) -> tuple[Any, A
 
     from onepass import streams
 
-    with streams.open(source(data), task=task, **options) as stream:
+    with streams.open(data, task=task, **options) as stream:
         chunks = list(stream)
     if any(chunk.y is None for chunk in chunks):
         raise ValueError(f"{data} has no labels to learn from")

@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from onepass.cli.models import build, classes_from, known_task, settings_of, task_of, task_of_model
-from onepass.cli.options import SCALE, SEED, TASK, Names, Picture, Target, reading, source
+from onepass.cli.options import SCALE, SEED, TASK, Names, Picture, Target, reading
 from onepass.cli.output import facts, metric, plain, progress, save_figure, show, speed
 
 METRICS = {"classification": ["mistake_rate"], "regression": ["mae", "rmse"]}
@@ -75,7 +75,7 @@ def learn(
         options["features"] = options["features"] or width_of(model)
 
     start = perf_counter()
-    with streams.open(source(data), task=task, **options) as stream, Interruptions() as interruptions:
+    with streams.open(data, task=task, **options) as stream, Interruptions() as interruptions:
         chunks = interruptions.until_pressed(stream)
         first = next(chunks, None)
         if first is None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import os
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -82,19 +80,6 @@ SCALE = click.option(
     "--scale", type=click.Choice(SCALES), default="none", show_default=True, help="Scale features, or rows to unit norm."
 )
 SEED = click.option("--seed", type=int, default=0, show_default=True, help="The seed of all that is random.")
-
-
-def source(data: str) -> Any:
-    """What `onepass.streams.open` shall read. Standard input is read without its buffer, whose lock a reading thread holds: an
-    interpreter that ends while the thread still waits for bytes would die of it."""
-    if data != "-":
-        return data
-    try:
-        file = io.FileIO(sys.stdin.fileno(), closefd=False)
-    except OSError:  # a stand-in for standard input, which has no file
-        return data
-    file.name = "standard input"
-    return file
 
 
 def reading(command: Command) -> Command:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from onepass.cli.models import task_of_model
-from onepass.cli.options import Target, reading, source
+from onepass.cli.options import Target, reading
 from onepass.cli.output import metric, plain
 
 
@@ -38,7 +38,7 @@ def predict(model: str, data: str, no_label: bool, scores: bool, output: Path | 
     if no_label:
         options["label"] = False
     errors = Errors(task)
-    with streams.open(source(data), task=task, **options) as stream, click.open_file(str(output or "-"), "w") as file:
+    with streams.open(data, task=task, **options) as stream, click.open_file(str(output or "-"), "w") as file:
         for X, y, predicted in predictions(learned, stream):
             values = learned.decision_function(X) if scores else predicted
             file.writelines(f"{plain(value)}\n" for value in values.tolist())

@@ -59,7 +59,11 @@ class _Cache(FunctionCache):
 
     def _index_key(self, signature: Any, codegen: Any) -> Any:
         modules = sorted(_record_modules(signature))
-        stamps = (_stamp(os.path.dirname(__file__)), _stamp(os.path.dirname(inspect.getfile(self._py_func))), *map(_stamp, modules))
+        stamps = (
+            _stamp(os.path.dirname(__file__)),
+            _stamp(os.path.dirname(inspect.getfile(self._py_func))),
+            *map(_stamp, modules),
+        )
         return (numba.__version__, sys.version_info[:3], super()._index_key(signature, codegen), stamps)
 
 

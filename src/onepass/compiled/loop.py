@@ -61,18 +61,31 @@ def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count:
     return done
 
 
-# The same loop on one row, with flat arguments: to make and take apart a record of rows costs more than to learn from it.
+# The same loop on one row, with flat arguments and one number for an answer: to make and take apart records and arrays of rows and
+# scores costs more than to learn from them. The answer is the score, or the index of the largest of several; NaN for a bad row.
 
 
 @kernel
-def run_dense(model: Any, average: Any, values: Any, bias: Any, y: Any, gate: Any, scores: Any, count: Any) -> Any:
+def answer(model: Any, average: Any, X: Any, y: Any, gate: Any, width: Any, count: Any) -> Any:
+    scores = np.empty((1, width), gate.values.dtype)
+    if run(model, average, X, y, gate, scores, count) == 0:
+        return np.nan
+    best = 0
+    for k in range(1, width):
+        if scores[0, k] > scores[0, best]:
+            best = k
+    return np.float64(best) if width > 1 else np.float64(scores[0, 0])
+
+
+@kernel
+def run_dense(model: Any, average: Any, values: Any, bias: Any, y: Any, gate: Any, width: Any, count: Any) -> Any:
     """The loop on one dense row."""
-    return run(model, average, DenseRows(values.reshape(1, len(values)), bias), y, gate, scores, count)
+    return answer(model, average, DenseRows(values.reshape(1, len(values)), bias), y, gate, width, count)
 
 
 @kernel
 def run_sparse(
-    model: Any, average: Any, indptr: Any, indices: Any, values: Any, bias: Any, y: Any, gate: Any, scores: Any, count: Any
+    model: Any, average: Any, indptr: Any, indices: Any, values: Any, bias: Any, y: Any, gate: Any, width: Any, count: Any
 ) -> Any:
     """The loop on one sparse row."""
-    return run(model, average, SparseRows(indptr, indices, values, bias), y, gate, scores, count)
+    return answer(model, average, SparseRows(indptr, indices, values, bias), y, gate, width, count)

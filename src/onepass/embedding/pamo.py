@@ -350,6 +350,8 @@ class PAMOClassifier(Classifier, _MaxOut):
         The labels, where they are known beforehand.
     class_weight : dict or "balanced", default=None
         Weights of the classes; "balanced" follows the running counts.
+    calibrate : bool, default=False
+        Learn probabilities along the way: `predict_proba` by an online Platt step on the scores from before each example.
     max_iter : int, default=1
         The most passes that `fit` makes over the data.
     grow : bool, default=None
@@ -402,6 +404,7 @@ class PAMOClassifier(Classifier, _MaxOut):
         average: bool | str | float | None = None,
         classes: Any = None,
         class_weight: Any = None,
+        calibrate: bool = False,
         max_iter: int = 1,
         grow: bool | None = None,
         random_state: Any = None,
@@ -418,6 +421,7 @@ class PAMOClassifier(Classifier, _MaxOut):
         self.average = average
         self.classes = classes
         self.class_weight = class_weight
+        self.calibrate = calibrate
         self.max_iter = max_iter
         self.grow = grow
         self.random_state = random_state

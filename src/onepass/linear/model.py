@@ -18,7 +18,8 @@ class LinearModel(Learner):
     def coef_(self) -> Array:
         """The weights: (1, d) for two classes, (K, d) for more, (d,) for regression; the average's, where there is one."""
         weights = self._weights_now()[..., 1:]
-        return weights[None] if self._attribute("coef_").form == "binary" else weights.copy()
+        weights = weights.copy()
+        return weights[None] if self._attribute("coef_").form == "binary" else weights
 
     @property
     def intercept_(self) -> Array:

@@ -31,7 +31,7 @@ class Source:
             self._open: Callable[[], Any] = lambda: io.FileIO(self.name)
             self._look(os.stat(self.name))
         else:
-            file = sys.stdin.buffer if source == "-" else source
+            file = _standard_input() if source == "-" else source
             if isinstance(file, io.TextIOBase):
                 raise TypeError(f"{file!r} is open as text: open it in binary mode, 'rb'")
             name = getattr(file, "name", None)
@@ -53,6 +53,15 @@ class Source:
         finally:
             if not self.once:
                 file.close()
+
+
+def _standard_input() -> Any:
+    """Standard input without its buffer: a thread that waits for bytes would hold the buffer's lock, and an interpreter that ends
+    meanwhile would die of it."""
+    try:
+        return io.FileIO(sys.stdin.fileno(), closefd=False)
+    except OSError:  # a stand-in for standard input, which has no file
+        return sys.stdin.buffer
 
 
 class Counted(io.RawIOBase):

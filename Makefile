@@ -1,0 +1,60 @@
+# Everything happens in .venv, which is made on demand: Python 3.11 or newer, pip and make are all that is needed.
+
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
+ifneq ($(wildcard ../shared/data),)
+export ONEPASS_DATA ?= $(abspath ../shared/data)
+endif
+
+.PHONY: setup run test test-slow lint format bench coverage clean
+
+setup: .venv/dev
+
+run: .venv/plot
+	@$(BIN)/onepass demo
+
+test: .venv/dev
+	@$(BIN)/pytest -q -n auto
+
+test-slow: .venv/dev
+	@$(BIN)/pytest -q -m slow
+
+lint: .venv/dev
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-logo > .venv/lint-imports.log || { cat .venv/lint-imports.log; exit 1; }
+
+format: .venv/dev
+	@$(BIN)/ruff check --quiet --fix
+	@$(BIN)/ruff format --quiet
+
+bench: .venv/bench
+	@$(BIN)/python -m benchmarks
+
+# Kernels are plain Python without Numba, and only so can their lines be counted.
+coverage: .venv/dev
+	@NUMBA_DISABLE_JIT=1 $(BIN)/coverage run --source=src/onepass -m pytest -q
+	@$(BIN)/coverage report --skip-covered
+
+clean:
+	@rm -rf .venv .cache .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist demo.png
+	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# One stamp for each set of extras: installed again only when pyproject.toml has changed.
+.venv/dev .venv/plot .venv/bench: .venv/%: pyproject.toml | $(BIN)/python
+	@echo "installing onepass[$*] into .venv"
+	@$(PIP) --editable ".[$*]"
+	@touch $@
+
+$(BIN)/python:
+	@for python in $(PYTHON) python3 python3.13 python3.12 python3.11; do \
+	    if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then \
+	        $$python -m venv .venv || { rm -rf .venv; exit 1; }; \
+	        exit 0; \
+	    fi; \
+	done; \
+	echo "onepass needs Python 3.11 or newer, and none was found; say make PYTHON=/path/to/python3" >&2; \
+	exit 1

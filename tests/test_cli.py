@@ -1,0 +1,406 @@
+"""The command line: what it prints, what it writes, and how it ends."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import onepass
+from onepass.cli import main
+from onepass.cli.models import classes_from, task_of
+from onepass.streams.lines import BLOCK
+
+COMMAND = [sys.executable, "-c", "from onepass.cli import main; main()"]
+CHUNK = 8192
+
+
+def run(*arguments: object, stdin: bytes | None = None) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], input=stdin)
+
+
+def good(*arguments: object, stdin: bytes | None = None) -> Result:
+    result = run(*arguments, stdin=stdin)
+    assert result.exit_code == 0, result.stderr
+    return result
+
+
+def failed(code: int, *arguments: object, stdin: bytes | None = None) -> str:
+    """The message of a command line that must end with this code."""
+    result = run(*arguments, stdin=stdin)
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    assert result.stderr.startswith("onepass: error: ")
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+@pytest.fixture
+def rows() -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(0)
+    X = random.standard_normal((400, 3)).round(3)
+    return X, np.where(X @ [1.0, -2.0, 0.5] > 0, 1, -1)
+
+
+@pytest.fixture
+def libsvm(tmp_path: Path, rows: tuple[np.ndarray, np.ndarray]) -> Path:
+    path = tmp_path / "data.libsvm"
+    lines = [f"{y:+d} " + " ".join(f"{j}:{v}" for j, v in enumerate(x, 1)) for x, y in zip(*rows, strict=True)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture
+def table(tmp_path: Path, rows: tuple[np.ndarray, np.ndarray]) -> Path:
+    path = tmp_path / "data.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["a", "b", "c", "class"])
+        writer.writerows([*x, "yes" if y > 0 else "no"] for x, y in zip(*rows, strict=True))
+    return path
+
+
+# --- learn ---
+
+
+def test_learn_saves_the_model_that_python_learns(libsvm: Path, tmp_path: Path, rows: tuple[np.ndarray, np.ndarray]) -> None:
+    good("learn", libsvm, "--save", tmp_path / "model", "--set", "C=0.5")
+    model = onepass.load(tmp_path / "model")
+    assert model.get_params()["C"] == 0.5
+    assert model.classes_.tolist() == [-1, 1]
+    expected = onepass.PAClassifier(C=0.5, classes=[-1.0, 1.0], grow=True)
+    expected.partial_fit(onepass.streams.open(libsvm).__iter__().__next__().X, rows[1].astype(float))
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+
+
+def test_json_agrees_with_prequential(libsvm: Path) -> None:
+    report = json.loads(good("learn", libsvm, "--json", "--test", libsvm, "--learner", "pa2").stdout)
+    with onepass.streams.open(libsvm) as stream:
+        expected = onepass.evaluate.prequential(onepass.PAClassifier(variant="II", classes=[-1.0, 1.0], grow=True), stream)
+    assert report["mistake_rate"] == expected.metrics["mistake_rate"]
+    assert report["updates"] == expected.updates
+    assert report["examples"] == 400
+    assert report["features"] == 3
+    assert report["classes"] == [-1, 1]
+    assert 0 <= report["test"]["error"] < 0.2
+
+
+def test_summary_names_what_was_learned(table: Path) -> None:
+    out = good("learn", table, "--scale", "standard").stdout
+    for words in ("StandardScaler + PAClassifier", "classification", "400", "no, yes", "mistake rate"):
+        assert words in out
+
+
+def test_learn_is_quiet_without_a_terminal(libsvm: Path) -> None:
+    assert good("learn", libsvm).stderr == ""
+
+
+def test_standard_input(libsvm: Path) -> None:
+    assert json.loads(good("learn", "-", "--json", stdin=libsvm.read_bytes()).stdout)["examples"] == 400
+
+
+def test_resuming_is_exact(libsvm: Path, tmp_path: Path) -> None:
+    lines = libsvm.read_text().splitlines(keepends=True)
+    halves = [tmp_path / "first", tmp_path / "second"]
+    halves[0].write_text("".join(lines[:200]))
+    halves[1].write_text("".join(lines[200:]))
+    good("learn", libsvm, "--learner", "pamo", "--scale", "standard", "--save", tmp_path / "whole")
+    good("learn", halves[0], "--learner", "pamo", "--scale", "standard", "--save", tmp_path / "model")
+    good("learn", halves[1], "--resume", tmp_path / "model", "--save", tmp_path / "model")
+    whole, resumed = (good("predict", tmp_path / name, libsvm, "--scores").stdout for name in ("whole", "model"))
+    assert whole == resumed
+
+
+def test_resume_refuses_what_the_model_has_decided(libsvm: Path, tmp_path: Path) -> None:
+    good("learn", libsvm, "--save", tmp_path / "model")
+    assert "--scale" in failed(2, "learn", libsvm, "--resume", tmp_path / "model", "--scale", "unit")
+
+
+def test_labels_and_features_grow(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("3 1:1\n5 2:1\n7 9:1\n" * 20)
+    report = json.loads(good("learn", tmp_path / "data", "--json").stdout)
+    assert report["classes"] == [3, 5, 7]
+    assert report["features"] == 9
+
+
+def test_features_and_classes_fix_the_model(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("3 1:1\n5 2:1\n" * 20)
+    good("learn", tmp_path / "data", "--features", 12, "--classes", "3,5", "--save", tmp_path / "model")
+    model = onepass.load(tmp_path / "model")
+    assert model.n_features_in_ == 12
+    assert model.grow is False
+    (tmp_path / "more").write_text("4 1:1\n")
+    failed(1, "learn", tmp_path / "more", "--resume", tmp_path / "model")
+
+
+def test_strings_are_hashed(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("colour,size,label\n" + "red,1,apple\ngreen,9,melon\n" * 30)
+    good("learn", tmp_path / "data.csv", "--save", tmp_path / "wide")
+    good("learn", tmp_path / "data.csv", "--save", tmp_path / "narrow", "--features", 64)
+    assert onepass.load(tmp_path / "wide").n_features_in_ == 2**20
+    for name, options in (("wide", ()), ("narrow", ("--features", 64))):
+        assert good("predict", tmp_path / name, tmp_path / "data.csv", *options).stdout.split()[:2] == ["apple", "melon"]
+    assert "--features" in failed(1, "predict", tmp_path / "narrow", tmp_path / "data.csv")
+
+
+def test_regression(tmp_path: Path, rows: tuple[np.ndarray, np.ndarray]) -> None:
+    X, _ = rows
+    np.savez(tmp_path / "data.npz", X=X, y=X @ [1.0, 2.0, 3.0])
+    report = json.loads(good("learn", tmp_path / "data.npz", "--json", "--test", tmp_path / "data.npz").stdout)
+    assert report["learner"] == "PARegressor"
+    assert report["mae"] <= report["rmse"]
+    assert set(report["test"]) == {"mae", "rmse"}
+    assert report["test"]["mae"] < 0.2
+
+
+def test_label_and_drop(table: Path, tmp_path: Path) -> None:
+    report = json.loads(good("learn", table, "--label", "a", "--drop", "class,c", "--json").stdout)
+    assert report["task"] == "regression"
+    assert report["features"] == 1
+
+
+@pytest.mark.parametrize(
+    ("labels", "task", "classes"),
+    [
+        (["a", "b"], "classification", None),
+        ([True, False], "classification", None),
+        ([1.0, -1.0, 1.0], "classification", [-1, 1]),
+        ([0, 1], "classification", [0, 1]),
+        ([1, 2, 3] * 5, "classification", None),
+        (range(50), "regression", None),
+        ([0.5, 1.0], "regression", None),
+    ],
+)
+def test_the_labels_decide(labels: list[object], task: str, classes: list[int] | None) -> None:
+    y = np.array(labels)
+    assert task_of(y) == task
+    assert classes_from(y, None) == classes
+
+
+def test_named_classes_have_the_type_of_the_labels() -> None:
+    assert classes_from(np.array([1, 2]), ("1", "2")) == [1, 2]
+    assert classes_from(np.array(["1", "x"]), ("1", "x")) == ["1", "x"]
+
+
+def test_learning_curve_is_drawn(libsvm: Path, tmp_path: Path) -> None:
+    good("learn", libsvm, "--plot", tmp_path / "curve.png")
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+# --- predict ---
+
+
+def test_predictions_and_their_error(table: Path, tmp_path: Path) -> None:
+    good("learn", table, "--save", tmp_path / "model")
+    result = good("predict", tmp_path / "model", table)
+    answers = result.stdout.splitlines()
+    with table.open() as file:
+        truth = [row["class"] for row in csv.DictReader(file)]
+    assert set(answers) == {"yes", "no"}
+    wrong = sum(answer != true for answer, true in zip(answers, truth, strict=True))
+    assert result.stderr == f"400 examples, error {wrong / 4:.2f} %\n"
+
+
+def test_scores_and_output(libsvm: Path, tmp_path: Path) -> None:
+    good("learn", libsvm, "--save", tmp_path / "model")
+    result = good("predict", tmp_path / "model", libsvm, "--scores", "--output", tmp_path / "scores")
+    labels = good("predict", tmp_path / "model", libsvm).stdout.split()
+    scores = [float(line) for line in (tmp_path / "scores").read_text().splitlines()]
+    assert result.stdout == ""
+    assert labels == ["1" if score >= 0 else "-1" for score in scores]
+
+
+def test_columns_are_found_by_name(table: Path, tmp_path: Path) -> None:
+    good("learn", table, "--save", tmp_path / "model")
+    with table.open() as file:
+        shuffled = [[row["c"], row["a"], row["b"]] for row in csv.DictReader(file)]
+    other = tmp_path / "other.csv"
+    other.write_text("c,a,b\n" + "".join(",".join(row) + "\n" for row in shuffled))
+    result = good("predict", tmp_path / "model", other, "--no-label")
+    assert result.stdout == good("predict", tmp_path / "model", table).stdout
+    assert result.stderr == ""
+    assert "'b'" in failed(1, "predict", tmp_path / "model", other)
+
+
+def test_a_table_of_another_width_is_refused(tmp_path: Path, rows: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = rows
+    np.savez(tmp_path / "data.npz", X=X, y=y)
+    np.savez(tmp_path / "narrow.npz", X=X[:, :2], y=y)
+    good("learn", tmp_path / "data.npz", "--save", tmp_path / "model")
+    assert "2 features" in failed(1, "predict", tmp_path / "model", tmp_path / "narrow.npz")
+
+
+# --- compare ---
+
+
+def test_compare_writes_table_csv_picture_and_page(libsvm: Path, tmp_path: Path) -> None:
+    outputs = [item for kind in ("csv", "html", "plot") for item in (f"--{kind}", tmp_path / f"it.{kind}")]
+    result = good("compare", libsvm, "--learners", "pa1,pa2", "--permutations", 3, "--test", libsvm, *outputs)
+    assert "test error %" in result.stdout
+    with (tmp_path / "it.csv").open() as file:
+        assert [row["learner"] for row in csv.DictReader(file)] == ["pa1", "pa2"]
+    assert (tmp_path / "it.plot").read_bytes().startswith(b"\x89PNG")
+    page = (tmp_path / "it.html").read_text()
+    assert page.count('<polyline class="curve"') == 2
+    assert "prefers-color-scheme: dark" in page
+    assert not re.search(r"https?:|src=|href=|url\(|@import|<script|<link", page)
+
+
+def test_compare_knows_data_sets_by_name() -> None:
+    assert "1,797 examples" in good("compare", "digits", "--learners", "pa1", "--permutations", 1).stdout
+
+
+def test_a_page_escapes_what_it_is_told(tmp_path: Path, libsvm: Path) -> None:
+    path = libsvm.rename(tmp_path / "<b>&.libsvm")
+    good("compare", path, "--learners", "pa1", "--permutations", 1, "--html", tmp_path / "page")
+    page = (tmp_path / "page").read_text()
+    assert "&lt;b&gt;&amp;.libsvm" in page
+    assert "<b>&" not in page
+
+
+# --- learners, demo, help ---
+
+
+def test_learners_lists_all() -> None:
+    listed = json.loads(good("learners", "--json").stdout)
+    assert set(listed) == set(onepass.learners())
+    for about in listed.values():
+        assert about["description"]
+        assert about["paper"]
+        assert about["parameters"]
+    shown = good("learners").stdout
+    assert all(name in shown for name in listed)
+
+
+def test_demo(tmp_path: Path) -> None:
+    result = good("demo", "--output", tmp_path / "demo.png")
+    assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")
+    rates = {name: float(re.search(rf"{name} .* ([\d.]+) │", result.stdout)[1]) for name in ("PA-I", "PAMO-II")}  # type: ignore[index]
+    assert rates["PAMO-II"] < 3 < 30 < rates["PA-I"]
+
+
+def test_demo_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("onepass.cli.demo.find_spec", lambda name: None)
+    result = good("demo", "--output", tmp_path / "demo.png")
+    assert "PAMO-II" in result.stdout
+    assert "onepass[plot]" in result.stderr
+    assert not (tmp_path / "demo.png").exists()
+    assert "onepass[plot]" in failed(2, "learn", "x", "--plot", tmp_path / "curve.png")
+
+
+def test_version_and_help() -> None:
+    assert good("--version").stdout == f"onepass {onepass.__version__}\n"
+    assert good().stdout == good("-h").stdout
+    for command in main.commands:
+        assert "Usage:" in good(command, "-h").stdout
+
+
+# --- errors ---
+
+
+def test_wrong_command_lines(libsvm: Path, tmp_path: Path) -> None:
+    assert "dimensions" in failed(2, "learn", libsvm, "--learner", "pamo", "--set", "width=3")
+    assert "pamo2" in failed(2, "learn", libsvm, "--learner", "perceptron")
+    assert "'C'" in failed(2, "learn", libsvm, "--set", "C=-1")
+    assert "name=value" in failed(2, "learn", libsvm, "--set", "C")
+    assert "regression" in failed(2, "learn", libsvm, "--learner", "PARegressor", "--task", "classification")
+    assert "--nonsense" in failed(2, "learn", libsvm, "--nonsense")
+    assert "learnt" in failed(2, "learnt")
+    failed(2, "compare", libsvm, "--learners", "PAClassifier,PARegressor")
+    failed(2, "predict", "model", libsvm, "--label", "a", "--no-label")
+
+
+def test_bad_data_and_models(libsvm: Path, tmp_path: Path) -> None:
+    assert "nowhere: No such file" in failed(1, "learn", tmp_path / "nowhere")
+    (tmp_path / "broken").write_text("1 1:1\n-1 1:x\n")
+    assert "broken, line 2" in failed(1, "learn", tmp_path / "broken")
+    (tmp_path / "empty").write_text("")
+    assert "empty" in failed(1, "learn", tmp_path / "empty")
+    assert "not a model" in failed(1, "predict", libsvm, libsvm)
+    assert "column 'z'" in failed(1, "learn", "-", "--format", "csv", "--label", "z", stdin=b"a,b\n1,2\n")
+
+
+def test_an_error_leaves_the_old_model(libsvm: Path, tmp_path: Path) -> None:
+    good("learn", libsvm, "--save", tmp_path / "model")
+    before = (tmp_path / "model").read_bytes()
+    (tmp_path / "broken").write_text(libsvm.read_text() + "1 1:x\n")
+    failed(1, "learn", tmp_path / "broken", "--save", tmp_path / "model")
+    assert (tmp_path / "model").read_bytes() == before
+
+
+def test_unwritable_places_are_found_before_learning(tmp_path: Path) -> None:
+    for option in ("--save", "--plot"):
+        assert "can't write" in failed(2, "learn", "no such data", option, tmp_path / "no" / "folder")
+    assert "directory" in failed(2, "learn", "no such data", "--save", tmp_path)
+
+
+def test_debugging_shows_the_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONEPASS_DEBUG", "1")
+    assert isinstance(run("learn", tmp_path / "nowhere").exception, FileNotFoundError)
+
+
+def test_ctrl_c_anywhere_else(libsvm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(path: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(onepass, "load", interrupted)
+    assert run("predict", "model", libsvm).exit_code == 130
+
+
+# --- processes ---
+
+
+@pytest.fixture
+def environment() -> dict[str, str]:
+    source = str(Path(onepass.__file__).parents[1])
+    return {**os.environ, "PYTHONPATH": source}
+
+
+def test_ctrl_c_saves_what_was_learned_so_far(tmp_path: Path, environment: dict[str, str]) -> None:
+    """The writer is let go when all but a pipe's worth was read, and the reader is only a block and a few chunks ahead."""
+    line = b"+1 1:1 2:0.5\n-1 1:-1 3:0.5\n"
+    model = tmp_path / "model"
+    command = [*COMMAND, "learn", "-", "--save", str(model), "--json"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, **pipes) as process:  # type: ignore[call-overload]
+        process.stdin.write(line * ((2 * BLOCK) // len(line) + 6 * CHUNK))
+        process.stdin.flush()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+        report, complaint = json.loads(process.stdout.read()), process.stderr.read().decode()
+    assert report["interrupted"]
+    assert report["examples"] >= CHUNK
+    assert report["examples"] % CHUNK == 0
+    assert complaint.startswith("onepass: interrupted after")
+    assert complaint.count("\n") == 1
+    assert onepass.load(model).t_ == report["examples"]
+
+
+def test_a_closed_pipe_ends_quietly(libsvm: Path, tmp_path: Path, environment: dict[str, str]) -> None:
+    good("learn", libsvm, "--save", tmp_path / "model")
+    libsvm.write_text(libsvm.read_text() * 100)
+    command = [*COMMAND, "predict", str(tmp_path / "model"), str(libsvm)]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().strip() in (b"1", b"-1")
+        process.stdout.close()
+        assert process.wait(60) == 141
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+
+
+def test_a_pipe_as_standard_input(libsvm: Path, environment: dict[str, str]) -> None:
+    command = [*COMMAND, "learn", "-", "--json"]
+    done = subprocess.run(command, check=True, env=environment, input=libsvm.read_bytes(), capture_output=True, timeout=60)
+    assert json.loads(done.stdout)["examples"] == 400
+    assert done.stderr == b""

@@ -1,0 +1,1003 @@
+"""The promises that every learner keeps, whichever door is used. Learners are found by reflection."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import is_classifier
+
+import naive
+import onepass
+
+N, D = 60, 5
+LABELS = {"binary": np.array([-1, 1]), "multiclass": np.array([2, 3, 5, 7])}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A learner in one of its forms."""
+
+    name: str
+    task: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return "-".join([self.name, self.task, *(f"{k}={v}" for k, v in self.parameters.items())])
+
+    def model(self, **more: Any) -> Any:
+        cls = onepass.learners()[self.name]
+        small = {"dimensions": 4, "random_state": 5}
+        known = {name: value for name, value in small.items() if name in cls().get_params()}
+        return cls(**known, **self.parameters, **more)
+
+    @property
+    def classes(self) -> dict[str, Any]:
+        """What the first `partial_fit` must be told."""
+        return {} if self.task == "regression" else {"classes": LABELS[self.task]}
+
+    def data(self, n: int = N, seed: int = 0) -> tuple[Any, Any]:
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(n, D)) * (rng.random((n, D)) < 0.7)
+        signal = X @ np.array([1.0, -2.0, 0.5, 1.5, -1.0]) + 0.5 * rng.normal(size=n)
+        if self.task == "regression":
+            return X, signal / 3
+        if self.task == "binary":
+            return X, LABELS["binary"][(signal > 0).astype(int)]
+        return X, LABELS["multiclass"][np.digitize(signal, [-1.5, 0.0, 1.5])]
+
+    def fitted(self, n: int = N, **more: Any) -> Any:
+        return self.model(**more).partial_fit(*self.data(n), **self.classes)
+
+
+def cases(*averages: Any, names: Any = None) -> list[Case]:
+    found = []
+    for name, cls in onepass.learners().items():
+        if names is None or name in names:
+            tasks = LABELS if is_classifier(cls()) else ["regression"]
+            found += [Case(name, task, {} if a is None else {"average": a}) for task in tasks for a in averages]
+    return found
+
+
+ALL = cases(None, True)
+PLAIN = cases(None)
+CLASSIFIERS = [case for case in ALL if case.task != "regression"]
+every_case = pytest.mark.parametrize("case", ALL, ids=str)
+every_learner = pytest.mark.parametrize("case", PLAIN, ids=str)
+every_classifier = pytest.mark.parametrize("case", CLASSIFIERS, ids=str)
+
+
+def snapshot(model: Any, *, names: bool = True) -> Any:
+    """Everything in a model's state, to the bit. Spare room at the end of the features is no part of it."""
+    state = model._state
+    if state is None:
+        return None
+    content = {
+        "about": (state.form, state.dtype, state.seed, state.grow_features, state.grow_classes, state.n_features),
+        "classes": None if state.classes is None else state.classes.tolist(),
+    }
+    if names:
+        content["columns"] = None if state.columns is None else list(state.columns)
+    for name, array in state.arrays.items():
+        role = state.fields.get(name.split(".")[-1])
+        if role is not None:
+            array = array[tuple(slice(state.n_features + 1 if axis == "features" else None) for axis in role.axes.split())]
+        content[name] = (array.dtype, array.shape, array.tobytes())
+    return content
+
+
+def scores_of(model: Any, X: Any) -> Any:
+    return model.decision_function(X) if is_classifier(model) else model.predict(X)
+
+
+def as_dicts(X: Any) -> list[dict[str, float]]:
+    """Rows as dicts of what is not zero; the first names all features, so that they are numbered as the columns are."""
+    rows = [{f"f{j}": value for j, value in enumerate(row) if value != 0} for row in X.tolist()]
+    return [{f"f{j}": value for j, value in enumerate(X[0].tolist())}, *rows[1:]]
+
+
+def wide_indices(X: Any) -> Any:
+    X = sp.csr_array(X)
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+# --- promise 1: one loop behind every door ---
+
+
+def through_doors(model: Any, X: Any, y: Any, cuts: list[tuple[int, str]], classes: dict[str, Any]) -> None:
+    """Learn X up to each cut through the door that is named with it, and the rest by `partial_fit`."""
+    start = 0
+    for stop, door in [*sorted(cuts), (len(y), "partial_fit")]:
+        stop = min(stop, len(y))
+        if stop > start:
+            if door == "learn_one":
+                for t in range(start, stop):
+                    model.learn_one(X[t] if isinstance(X, np.ndarray | list) else X[t : t + 1], y[t])
+            else:
+                getattr(model, door)(X[start:stop], y[start:stop], **classes)
+            start = stop
+
+
+DOORS = st.sampled_from(["partial_fit", "test_then_train", "learn_one"])
+CUTS = st.lists(st.tuples(st.integers(1, N), DOORS), max_size=6, unique_by=lambda cut: cut[0])
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+@every_case
+@settings(max_examples=12, deadline=None)
+@given(cuts=CUTS)
+def test_cuts_do_not_matter(case: Case, storage: Callable[[Any], Any], cuts: Any) -> None:
+    X, y = case.data()
+    X = storage(X)
+    whole, pieces = case.model().partial_fit(X, y, **case.classes), case.model()
+    pieces.partial_fit(X[:1], y[:1], **case.classes)
+    through_doors(pieces, X[1:], y[1:], cuts, {})
+    assert snapshot(pieces) == snapshot(whole)
+
+
+@every_case
+@settings(max_examples=12, deadline=None)
+@given(cuts=CUTS, grow=st.sampled_from([None, True]))
+def test_cuts_do_not_matter_to_a_growing_model(case: Case, cuts: Any, grow: Any) -> None:
+    """Dicts whose features and labels appear along the way."""
+    X, y = case.data()
+    X[:20, 3:] = 0
+    X[:35, 4:] = 0
+    dicts = [{f"f{j}": value for j, value in enumerate(row) if value != 0} for row in X.tolist()]
+    whole, pieces = case.model(grow=grow).partial_fit(dicts, y), case.model(grow=grow)
+    through_doors(pieces, dicts, y, cuts, {})
+    assert whole.n_features_in_ == D
+    assert snapshot(pieces) == snapshot(whole)
+
+
+@every_case
+@settings(max_examples=6, deadline=None)
+@given(cuts=CUTS)
+def test_cuts_do_not_matter_to_a_growing_model_of_arrays(case: Case, cuts: Any) -> None:
+    X, y = case.data()
+    whole, pieces = case.model(grow=True).partial_fit(X, y), case.model(grow=True)
+    through_doors(pieces, X, y, cuts, {})
+    assert snapshot(pieces) == snapshot(whole)
+
+
+@every_case
+def test_fit_is_one_pass(case: Case) -> None:
+    X, y = case.data()
+    assert snapshot(case.model().fit(X, y)) == snapshot(case.model().partial_fit(X, y, **case.classes))
+    passes = case.model().partial_fit(X, y, **case.classes).partial_fit(X, y).partial_fit(X, y)
+    again = case.model(max_iter=3).partial_fit(X[:7], y[:7], **case.classes).fit(X, y)
+    assert snapshot(again) == snapshot(passes)
+    assert again.n_iter_ == 3
+    assert again.t_ == 3 * N
+
+
+@every_case
+def test_blocks_do_not_matter(case: Case) -> None:
+    """A large call is cut into blocks inside."""
+    X, y = case.data(20_000)
+    whole = case.model().partial_fit(X, y, **case.classes)
+    halves = case.model().partial_fit(X[:11_111], y[:11_111], **case.classes).partial_fit(X[11_111:], y[11_111:])
+    assert snapshot(whole) == snapshot(halves)
+    assert whole.t_ == 20_000
+
+
+@every_case
+def test_dicts_are_csr_rows(case: Case) -> None:
+    X, y = case.data()
+    csr = case.model(grow=True).partial_fit(sp.csr_array(X), y)
+    expected = snapshot(csr, names=False)
+    dicts = as_dicts(X)
+    assert snapshot(case.model().partial_fit(dicts, y), names=False) == expected
+    one_by_one = case.model()
+    for x, target in zip(dicts, y, strict=True):
+        one_by_one.learn_one(x, target)
+    assert snapshot(one_by_one, names=False) == expected
+    reordered = case.model()
+    for t, (x, target) in enumerate(zip(dicts, y, strict=True)):
+        reordered.learn_one(x if t == 0 else dict(reversed(x.items())), target)
+    assert snapshot(reordered, names=False) == expected
+
+
+# --- what comes in ---
+
+
+def memory_mapped(X: Any, folder: Path) -> Any:
+    mapped = np.memmap(folder / "X", X.dtype, "w+", shape=X.shape)
+    mapped[:] = X
+    return np.memmap(folder / "X", X.dtype, "r", shape=X.shape)
+
+
+def read_only(X: Any) -> Any:
+    X = X.copy()
+    X.flags.writeable = False
+    return X
+
+
+NAMES = [f"f{j}" for j in range(D)]
+DENSE_FORMS: dict[str, Callable[[Any], Any]] = {
+    "columns first": np.asfortranarray,
+    "read-only": read_only,
+    "every second row": lambda X: np.repeat(X, 2, axis=0)[::2],
+    "every second column": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "lists": lambda X: X.tolist(),
+    "pandas": lambda X: pd.DataFrame(X, columns=NAMES),
+    "polars": lambda X: pl.DataFrame(X, schema=NAMES),
+    "pyarrow": lambda X: pa.table(dict(zip(NAMES, X.T, strict=True))),
+    "longer floats": lambda X: X.astype(np.longdouble),
+}
+SPARSE_FORMS: dict[str, Callable[[Any], Any]] = {
+    "int64": wide_indices,
+    "columns first": sp.csc_array,
+    "triples": sp.coo_array,
+    "matrix": sp.csr_matrix,
+}
+
+
+@every_learner
+@pytest.mark.parametrize("form", DENSE_FORMS)
+def test_dense_forms_give_the_same_bits(case: Case, form: str) -> None:
+    X, y = case.data()
+    expected = case.model().partial_fit(X, y, **case.classes)
+    model = case.model()
+    scores = model.test_then_train(DENSE_FORMS[form](X), y, **case.classes)
+    assert snapshot(model, names=False) == snapshot(expected, names=False)
+    np.testing.assert_array_equal(scores, case.model().test_then_train(X, y, **case.classes))
+    np.testing.assert_array_equal(scores_of(model, DENSE_FORMS[form](X)), scores_of(expected, X))
+
+
+@every_learner
+def test_memory_mapped_data_gives_the_same_bits(case: Case, tmp_path: Path) -> None:
+    X, y = case.data()
+    model = case.model().partial_fit(memory_mapped(X, tmp_path), y, **case.classes)
+    assert snapshot(model) == snapshot(case.fitted())
+
+
+@pytest.mark.parametrize("case", cases(None, names=["PAClassifier", "PAMOClassifier"]), ids=str)
+@pytest.mark.parametrize("form", SPARSE_FORMS)
+def test_sparse_forms_give_the_same_bits(case: Case, form: str) -> None:
+    X, y = case.data()
+    expected = case.model().partial_fit(sp.csr_array(X), y, **case.classes)
+    model = case.model().partial_fit(SPARSE_FORMS[form](X), y, **case.classes)
+    assert snapshot(model) == snapshot(expected)
+    np.testing.assert_array_equal(scores_of(model, SPARSE_FORMS[form](X)), scores_of(expected, sp.csr_array(X)))
+
+
+@every_learner
+def test_csr_out_of_order_is_put_in_order_and_left_alone(case: Case) -> None:
+    X, y = case.data()
+    expected = case.model().partial_fit(sp.csr_array(X), y, **case.classes)
+    messy = sp.csr_array(X)
+    for t in range(N):
+        row = slice(messy.indptr[t], messy.indptr[t + 1])
+        messy.indices[row], messy.data[row] = messy.indices[row][::-1].copy(), messy.data[row][::-1].copy()
+    messy.has_sorted_indices = False
+    before = messy.indices.copy(), messy.data.copy()
+    assert snapshot(case.model().partial_fit(messy, y, **case.classes)) == snapshot(expected)
+    assert all(np.array_equal(a, b) for a, b in zip(before, (messy.indices, messy.data), strict=True))
+
+
+@every_learner
+def test_csr_that_points_outside_is_refused(case: Case) -> None:
+    X, y = case.data()
+    model, csr = case.fitted(), sp.csr_array(X)
+    csr.indices[7] = D
+    before = snapshot(model)
+    with pytest.raises(ValueError, match=r"CSR|index|indices"):
+        model.partial_fit(csr, y)
+    with pytest.raises(ValueError, match=r"CSR|index|indices"):
+        model.predict(csr)
+    assert snapshot(model) == before
+
+
+@every_learner
+@pytest.mark.parametrize("kind", [np.int64, np.int32, np.int8, np.uint8, bool], ids=lambda kind: kind.__name__)
+def test_whole_numbers_are_floats(case: Case, kind: Any) -> None:
+    X, y = case.data()
+    X = (X > 0.3).astype(kind)
+    assert snapshot(case.model().partial_fit(X, y, **case.classes)) == snapshot(
+        case.model().partial_fit(X.astype(float), y, **case.classes)
+    )
+    sparse = case.model().partial_fit(sp.csr_array(X), y, **case.classes)
+    assert snapshot(sparse) == snapshot(case.model().partial_fit(sp.csr_array(X.astype(float)), y, **case.classes))
+
+
+@pytest.mark.parametrize("case", cases(None, True, names=["PAClassifier", "PAMOClassifier"]), ids=str)
+def test_single_precision_stays(case: Case) -> None:
+    X, y = case.data()
+    X = X.astype(np.float32)
+    model = case.model().partial_fit(X, y, **case.classes)
+    assert model.decision_function(X).dtype == np.float32
+    assert all(model._state.arrays[name].dtype == np.float32 for name in model._state.fields)
+    assert snapshot(case.model().partial_fit(np.asfortranarray(X), y, **case.classes)) == snapshot(model)
+    frame = pd.DataFrame(X, columns=NAMES)
+    assert snapshot(case.model().partial_fit(frame, y, **case.classes), names=False) == snapshot(model, names=False)
+    mixed = case.model().partial_fit(X[:30], y[:30], **case.classes).partial_fit(X[30:].astype(float), y[30:])
+    assert snapshot(mixed) == snapshot(model)
+
+
+@every_learner
+def test_names_of_columns(case: Case) -> None:
+    X, y = case.data()
+    frame = pd.DataFrame(X, columns=NAMES)
+    model = case.model().partial_fit(frame, y, **case.classes)
+    assert model.feature_names_in_.tolist() == NAMES
+    before = snapshot(model)
+    with pytest.raises(ValueError, match="feature names"):
+        model.partial_fit(frame[NAMES[::-1]], y)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame.rename(columns={"f0": "g"}))
+    assert snapshot(model) == before
+    example = dict(zip(NAMES, X[3].tolist(), strict=True))
+    np.testing.assert_allclose(
+        scores_of(model, [example]), scores_of(model, X[3:4]), rtol=1e-9, err_msg="a dict is a row of the frame"
+    )
+
+
+@every_case
+def test_dense_and_csr_agree(case: Case) -> None:
+    X, y = case.data()
+    dense, sparse = case.model(), case.model()
+    np.testing.assert_allclose(
+        dense.test_then_train(X, y, **case.classes),
+        sparse.test_then_train(sp.csr_array(X), y, **case.classes),
+        rtol=1e-9,
+        atol=1e-9,
+    )
+
+
+@every_case
+@settings(max_examples=8, deadline=None)
+@given(order=st.permutations(range(D)))
+def test_order_of_features_does_not_matter(case: Case, order: list[int]) -> None:
+    """First weights that are drawn go with their feature."""
+    X, y = case.data()
+    model, permuted = case.model(), case.model()
+    for one in (model, permuted):
+        one.partial_fit(X[:1], y[:1], sample_weight=[0.0], **case.classes)
+    state = permuted._state
+    for name, array in state.arrays.items():
+        role = state.fields.get(name.split(".")[-1])
+        if role is not None and "features" in role.axes.split():
+            axis = role.axes.split().index("features")
+            array[:] = np.take(array, [0, *(j + 1 for j in order)], axis)
+    np.testing.assert_allclose(permuted.test_then_train(X[:, order], y), model.test_then_train(X, y), rtol=1e-9, atol=1e-9)
+
+
+@every_case
+def test_nothing_of_the_users_is_kept_or_changed(case: Case) -> None:
+    X, y = case.data()
+    weights = np.ones(N)
+    model = case.model()
+    scores = model.test_then_train(X, y, **case.classes, sample_weight=weights)
+    for x, target in zip(X[:5], y[:5], strict=True):
+        model.learn_one(x, target)
+    assert np.array_equal(X, case.data()[0])
+    assert np.array_equal(y, case.data()[1])
+    before, told = snapshot(model), scores.copy()
+    X[:], y[:], weights[:] = 9.0, y[0], 5.0
+    assert snapshot(model) == before
+    model.partial_fit(*case.data())
+    assert np.array_equal(scores, told)
+
+
+@pytest.mark.parametrize("case", [case for case in ALL if case.name in ("PAClassifier", "PARegressor")], ids=str)
+def test_weights_that_were_read_stay_as_they_were(case: Case) -> None:
+    X, y = case.data()
+    model = case.fitted(20)
+    coefficients, intercept = model.coef_, model.intercept_
+    before = coefficients.copy(), intercept.copy()
+    model.partial_fit(X, y)
+    assert not np.array_equal(model.coef_, before[0])
+    assert np.array_equal(coefficients, before[0])
+    assert np.array_equal(intercept, before[1])
+
+
+# --- promise 2: tested before trained ---
+
+
+@every_case
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+def test_scores_are_those_of_just_before(case: Case, storage: Callable[[Any], Any]) -> None:
+    X, y = case.data()
+    X = storage(X)
+    scores = case.model().test_then_train(X, y, **case.classes)
+    model = case.model().partial_fit(X[:1], y[:1], **case.classes)
+    for t in range(1, N):
+        np.testing.assert_array_equal(scores_of(model, X[t : t + 1])[0], scores[t])
+        alone = model.predict_one(X[t] if isinstance(X, np.ndarray) else X[t : t + 1])
+        assert alone == model.predict(X[t : t + 1])[0]
+        model.partial_fit(X[t : t + 1], y[t : t + 1])
+
+
+@every_case
+def test_scores_of_a_growing_model_are_those_of_just_before(case: Case) -> None:
+    """Also in rows that bring a feature or a label: what is not known yet says nothing."""
+    X, y = case.data()
+    X[:20, 3:] = 0
+    dicts = [{f"f{j}": value for j, value in enumerate(row) if value != 0} for row in X.tolist()]
+    whole, model = case.model(), case.model()
+    scores = whole.test_then_train(dicts, y)
+    model.learn_one(dicts[0], y[0])
+    for t in range(1, N):
+        just_before = scores_of(model, [dicts[t]])[0]
+        if case.task == "regression":
+            assert scores[t] == just_before
+        else:
+            known = np.isin(whole.classes_, model.classes_)
+            np.testing.assert_array_equal(scores[t][known], just_before)
+            assert np.isnan(scores[t][~known]).all()
+        model.learn_one(dicts[t], y[t])
+    assert snapshot(model) == snapshot(whole)
+
+
+@every_case
+def test_prediction_changes_nothing(case: Case) -> None:
+    X, _ = case.data()
+    model = case.fitted()
+    before = snapshot(model)
+    for door in (model.predict, lambda X: scores_of(model, X), lambda X: [model.predict_one(x) for x in X]):
+        door(X)
+        assert snapshot(model) == before
+
+
+@every_case
+def test_many_readers_at_once(case: Case) -> None:
+    X, _ = case.data(200)
+    model = case.fitted()
+    expected, alone = scores_of(model, X), model.predict(X)
+    fresh = pickle.loads(pickle.dumps(model))
+
+    def read(_: int) -> bool:
+        one_by_one = [fresh.predict_one(x) for x in X[:50]]
+        return np.array_equal(scores_of(fresh, X), expected) and np.array_equal(one_by_one, alone[:50])
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(read, range(32)))
+
+
+# --- promise 3: bounded memory ---
+
+
+@every_case
+def test_state_does_not_grow_with_the_examples(case: Case) -> None:
+    X, y = case.data(3000)
+    model = case.model().partial_fit(X[:50], y[:50], **case.classes)
+    before = model._state.nbytes, len(pickle.dumps(model))
+    model.partial_fit(X[50:], y[50:])
+    for x, target in zip(X[:200], y[:200], strict=True):
+        model.learn_one(x, target)
+    assert model._state.nbytes == before[0]
+    assert len(pickle.dumps(model)) < before[1] + 100
+
+
+# --- promise 5: resuming is exact ---
+
+
+def saved_and_loaded(model: Any, folder: Path) -> Any:
+    model.save(folder / "model")
+    return onepass.load(folder / "model")
+
+
+WAYS: dict[str, Callable[[Any, Path], Any]] = {
+    "save": saved_and_loaded,
+    "pickle": lambda model, folder: pickle.loads(pickle.dumps(model)),
+    "deepcopy": lambda model, folder: copy.deepcopy(model),
+    "copy": lambda model, folder: model.copy(),
+}
+
+
+def variations(case: Case) -> Iterator[Any]:
+    yield case.model(), case.classes
+    yield case.model(grow=True), {}
+    if case.task != "regression":
+        yield case.model(class_weight="balanced"), case.classes
+        yield case.model(class_weight="balanced", grow=True), {}
+
+
+@every_case
+@pytest.mark.parametrize("way", WAYS)
+def test_going_on_is_never_having_stopped(case: Case, way: str, tmp_path: Path) -> None:
+    X, y = case.data()
+    for model, classes in variations(case):
+        model.partial_fit(X[:23], y[:23], **classes)
+        other = WAYS[way](model, tmp_path)
+        assert type(other) is type(model)
+        assert other.get_params() == model.get_params()
+        assert snapshot(other) == snapshot(model)
+        before = snapshot(model)
+        scores = other.test_then_train(X[23:], y[23:])
+        assert snapshot(model) == before, "the two must not share their arrays"
+        np.testing.assert_array_equal(scores, model.test_then_train(X[23:], y[23:]))
+        assert snapshot(other) == snapshot(model)
+
+
+@every_case
+@pytest.mark.parametrize("way", WAYS)
+def test_a_growing_model_goes_on_growing(case: Case, way: str, tmp_path: Path) -> None:
+    X, y = case.data()
+    X[:20, 2:] = 0
+    dicts = [{f"f{j}": value for j, value in enumerate(row) if value != 0} for row in X.tolist()]
+    model = case.model().partial_fit(dicts[:15], y[:15])
+    assert model.n_features_in_ == 2
+    other = WAYS[way](model, tmp_path)
+    for x, target in zip(dicts[15:], y[15:], strict=True):
+        other.learn_one(x, target)
+    model.partial_fit(dicts[15:], y[15:])
+    assert snapshot(other) == snapshot(model)
+    assert other.n_features_in_ == D
+
+
+@every_classifier
+@pytest.mark.parametrize("labels", [["a", "bb", "ccc", "d"], [True, False], [1.0, 2.0, 4.0]], ids=["text", "bool", "float"])
+def test_labels_come_back_as_they_were(case: Case, labels: list[Any], tmp_path: Path) -> None:
+    X, _ = case.data()
+    y = np.array(labels)[np.arange(N) % len(labels)]
+    model = case.model().partial_fit(X, y, classes=labels)
+    other = saved_and_loaded(model, tmp_path)
+    assert other.classes_.dtype == model.classes_.dtype
+    assert other.classes_.tolist() == sorted(labels)
+    assert type(other.predict_one(X[0])) is type(labels[0])
+    assert snapshot(other) == snapshot(model)
+
+
+@every_learner
+def test_a_fresh_model_is_saved_too(case: Case, tmp_path: Path) -> None:
+    other = saved_and_loaded(case.model(), tmp_path)
+    assert other._state is None
+    assert other.get_params() == case.model().get_params()
+
+
+# --- promise 6: bad input changes nothing ---
+
+
+def poisoned(value: float) -> Callable[[Any, Any, int], Any]:
+    def poison(X: Any, y: Any, t: int) -> Any:
+        X = X.copy()
+        X[t] = value
+        return X, y, {}
+
+    return poison
+
+
+def target_of(value: Any) -> Callable[[Any, Any, int], Any]:
+    def poison(X: Any, y: Any, t: int) -> Any:
+        y = y.astype(float)
+        y[t] = value
+        return X, y, {}
+
+    return poison
+
+
+def weight_of(value: float) -> Callable[[Any, Any, int], Any]:
+    def poison(X: Any, y: Any, t: int) -> Any:
+        weights = np.ones(len(y))
+        weights[t] = value
+        return X, y, {"sample_weight": weights}
+
+    return poison
+
+
+# What is wrong with row t, and what the message must speak of.
+BAD: dict[str, tuple[Callable[[Any, Any, int], Any], str]] = {
+    "NaN": (poisoned(np.nan), "NaN"),
+    "infinity": (poisoned(np.inf), "infinity"),
+    "minus infinity": (poisoned(-np.inf), "infinity"),
+    "1e300": (poisoned(1e300), "too large"),
+    "-1e300": (poisoned(-1e300), "too large"),
+    "target NaN": (target_of(np.nan), "NaN|classes|label"),
+    "target infinity": (target_of(np.inf), "infinity|classes|label"),
+    "unknown label": (lambda X, y, t: (X, np.where(np.arange(len(y)) == t, 4, y), {}), "classes|label"),
+    "text for a number": (lambda X, y, t: (X, np.where(np.arange(len(y)) == t, "x", y.astype(str)), {}), ""),
+    "too few features": (lambda X, y, t: (X[:, :-1], y, {}), "features"),
+    "too many features": (lambda X, y, t: (np.hstack([X, X]), y, {}), "features"),
+    "no rows": (lambda X, y, t: (X[:0], y[:0], {}), "0 sample|empty|minimum"),
+    "targets too short": (lambda X, y, t: (X, y[:-1], {}), "inconsistent|length|samples"),
+    "targets too long": (lambda X, y, t: (X, np.append(y, y[0]), {}), "inconsistent|length|samples"),
+    "no targets": (lambda X, y, t: (X, None, {}), "y"),
+    "one dimension": (lambda X, y, t: (X[t], y, {}), "1D array|2D array"),
+    "three dimensions": (lambda X, y, t: (X[None], y, {}), "dim 3|2D|dimension"),
+    "negative weight": (weight_of(-1.0), "sample_weight"),
+    "weight NaN": (weight_of(np.nan), "sample_weight"),
+    "weight infinity": (weight_of(np.inf), "sample_weight"),
+    "weights too short": (lambda X, y, t: (X, y, {"sample_weight": np.ones(len(X) - 1)}), "sample_weight"),
+}
+IN_FIRST_CALL_FINE = {"too few features", "too many features"}
+VALUES = {"NaN", "infinity", "minus infinity", "1e300", "-1e300"}
+
+
+def refused(case: Case, model: Any, bad: str, size: int, t: int, first: bool, storage: Any = np.asarray) -> None:
+    """Every door refuses the data, for the right reason, and leaves no trace."""
+    poison, message = BAD[bad]
+    X, y, more = poison(*case.data(size, seed=1), t)
+    if X.ndim == 2 and len(X):
+        X = storage(X)
+    example = X[t] if isinstance(X, np.ndarray) and len(X) > t else X[t : t + 1]
+    before = snapshot(model)
+    classes = case.classes if first else {}
+    doors: dict[str, Callable[[], Any]] = {
+        "partial_fit": lambda: model.partial_fit(X, y, **classes, **more),
+        "test_then_train": lambda: model.test_then_train(X, y, **classes, **more),
+    }
+    new_to_fit = IN_FIRST_CALL_FINE | {"unknown label"} | ({"text for a number"} if is_classifier(model) else set())
+    if bad not in new_to_fit and size > 1:
+        doors["fit"] = lambda: model.fit(X, y, **more)
+    if bad in VALUES:
+        if not first:
+            if "1e300" not in bad:  # a large row can be predicted; it is too large to learn from
+                doors["predict"] = lambda: model.predict(X)
+                doors["predict_one"] = lambda: model.predict_one(example)
+            doors["learn_one"] = lambda: model.learn_one(example, y[t])
+    elif bad.startswith("target ") and not first:
+        doors["learn_one"] = lambda: model.learn_one(example, y[t])
+    for name, door in doors.items():
+        with pytest.raises((ValueError, TypeError)) as caught:
+            door()
+        assert not message or re.search(message, str(caught.value)), f"{name}: {caught.value}"
+        assert snapshot(model) == before, f"{name} left a trace"
+
+
+def applies(case: Case, bad: str) -> bool:
+    return not (bad == "unknown label" and case.task == "regression")
+
+
+BAD_CASES = [pytest.param(case, bad, id=f"{case}-{bad}") for case in ALL for bad in BAD if applies(case, bad)]
+
+
+@pytest.mark.parametrize(("case", "bad"), BAD_CASES)
+def test_bad_input_in_the_first_call(case: Case, bad: str) -> None:
+    if bad not in IN_FIRST_CALL_FINE:
+        model = case.model()
+        refused(case, model, bad, size=6, t=3, first=True)
+        assert model._state is None
+
+
+@pytest.mark.parametrize(("case", "bad"), BAD_CASES)
+def test_bad_input_in_a_later_call(case: Case, bad: str) -> None:
+    model, untouched = case.fitted(), case.fitted()
+    for size, t in ((1, 0), (6, 3), (60, 59)):
+        refused(case, model, bad, size, t, first=False)
+        if bad not in ("no rows", "one dimension", "three dimensions"):
+            refused(case, model, bad, size, t, first=False, storage=sp.csr_array)
+    X, y = case.data(seed=2)
+    assert snapshot(model.partial_fit(X, y)) == snapshot(untouched.partial_fit(X, y)), "it must go on as if nothing had been"
+
+
+@pytest.mark.parametrize(("case", "bad"), BAD_CASES)
+def test_bad_input_in_the_middle_of_a_large_call(case: Case, bad: str) -> None:
+    refused(case, case.fitted(), bad, size=24_000, t=20_500, first=False)
+
+
+@every_case
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e300], ids=str)
+def test_bad_value_where_the_state_is_larger_than_the_data(case: Case, value: float) -> None:
+    """Then the data is looked at first, instead of a copy of the state set aside."""
+    _, y = case.data(40)
+    X = sp.random_array((40, 3000), density=0.003, rng=np.random.default_rng(0), format="csr")
+    model = case.model().partial_fit(X, y, **case.classes)
+    bad = X.copy()
+    t = int(np.argmax(np.diff(bad.indptr[20:]) > 0)) + 20
+    bad.data[bad.indptr[t]] = value
+    before = snapshot(model)
+    for door in (model.partial_fit, model.test_then_train):
+        with pytest.raises(ValueError, match=r"NaN|infinity|too large"):
+            door(bad, y)
+        assert snapshot(model) == before
+
+
+@every_case
+@pytest.mark.parametrize("size", [30, 24_000])
+def test_diverging_leaves_no_trace(case: Case, size: int) -> None:
+    """Finite data, scores that are not: an error of its own, and the model from before the call."""
+    model = case.fitted()
+    for name in model._state.fields:
+        model._state.arrays[name][...] = 1e200
+    if "clock" in model._state.arrays:
+        for name in model._state.fields:
+            if f"mean.{name}" in model._state.arrays:
+                model._state.arrays[f"mean.{name}"][...] = 1e200
+    X, y = case.data(size)
+    X[-1] = 1e150
+    before = snapshot(model)
+    with pytest.raises(onepass.DivergedError, match="no longer finite"):
+        model.partial_fit(X, y)
+    assert snapshot(model) == before
+
+
+@every_case
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300, "1e300 of the other sign", None], ids=str)
+def test_bad_value_in_a_dict(case: Case, bad: Any) -> None:
+    X, y = case.data()
+    model = case.model().partial_fit(as_dicts(X), y)
+    before = snapshot(model)
+    value = -1e300 if isinstance(bad, str) else bad
+    for name in ("f1", "new"):
+        example = {**as_dicts(X)[0], name: value}
+        for target in np.unique(y)[:4]:
+            with pytest.raises((ValueError, TypeError), match=r"NaN|infinity|too large|give a number"):
+                model.learn_one(example, target)
+            assert snapshot(model) == before
+        for door in (model.partial_fit, model.test_then_train):
+            with pytest.raises((ValueError, TypeError), match=r"NaN|infinity|too large|give a number"):
+                door([*as_dicts(X)[:3], example], y[:4])
+            assert snapshot(model) == before
+    fresh = case.model()
+    with pytest.raises((ValueError, TypeError), match=r"NaN|infinity|too large|give a number"):
+        fresh.learn_one({"f1": value}, y[0])
+    assert fresh._state is None
+
+
+@every_classifier
+def test_a_label_of_another_kind_leaves_no_trace(case: Case) -> None:
+    X, y = case.data()
+    many = {f"f{j}": 1.0 for j in range(300)}  # the state is then larger than the example
+    model = case.model().partial_fit([many, *as_dicts(X)], [y[0], *y])
+    before = snapshot(model)
+    with pytest.raises(TypeError, match="kind"):
+        model.learn_one({"f1": 1.0, "new": 2.0}, "text")
+    assert snapshot(model) == before
+    with pytest.raises((ValueError, TypeError), match=r"NaN|label"):
+        model.learn_one({"f1": 1.0}, float("nan"))
+    assert snapshot(model) == before
+
+
+@every_learner
+def test_a_wrong_shape_of_one_example(case: Case) -> None:
+    X, y = case.data()
+    model = case.fitted()
+    before = snapshot(model)
+    for example in (X[:2], X[0, :-1], np.ones(D + 1), np.float64(1.0), {"f0": 1.0}):
+        with pytest.raises(ValueError, match=r"features|one example|shape|names"):
+            model.learn_one(example, y[0])
+        assert snapshot(model) == before
+    with pytest.raises(ValueError, match=r"features|one example|shape"):
+        model.predict_one(X[:2])
+
+
+@pytest.mark.parametrize("case", [case for case in PLAIN if case.task == "regression"], ids=str)
+def test_a_target_too_large_for_single_precision(case: Case) -> None:
+    X, y = case.data()
+    X, y = X.astype(np.float32), y.copy()
+    model = case.model().partial_fit(X, y)
+    before = snapshot(model)
+    y[30] = 1e300
+    with pytest.raises(ValueError, match=r"too large|infinity"):
+        model.partial_fit(X, y)
+    with pytest.raises(ValueError, match=r"too large|infinity"):
+        model.learn_one(X[0], 1e300)
+    assert snapshot(model) == before
+
+
+@every_learner
+def test_classes_may_not_change(case: Case) -> None:
+    X, y = case.data()
+    if case.task == "regression":
+        return
+    model = case.fitted()
+    before = snapshot(model)
+    with pytest.raises(ValueError, match="not the same as on last call"):
+        model.partial_fit(X, y, classes=[*LABELS[case.task], 99])
+    assert snapshot(model) == before
+
+
+# --- degenerate rows and weights ---
+
+
+@every_case
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_rows_of_zeros_are_harmless(case: Case, fit_intercept: bool) -> None:
+    X, y = case.data()
+    X[::3] = 0
+    for storage in (np.asarray, sp.csr_array):
+        model = case.model(fit_intercept=fit_intercept)
+        scores = model.test_then_train(storage(X), y, **case.classes)
+        assert np.isfinite(scores).all()
+        assert all(np.isfinite(array).all() for array in model._state.arrays.values())
+
+
+@every_learner
+@pytest.mark.parametrize("size", [1e-320, 1e-200, 1e-160, 1e-154, 1e-100])
+def test_tiny_rows_are_harmless(case: Case, size: float) -> None:
+    X, y = case.data()
+    X[::2] = size
+    variants = ["hard", "I", "II"] if case.name.startswith(("PAC", "PAR")) else ["I", "II"]
+    for variant in variants:
+        model = case.model(fit_intercept=False, variant=variant)
+        assert np.isfinite(model.test_then_train(X, y, **case.classes)).all()
+        assert all(np.isfinite(array).all() for array in model._state.arrays.values())
+
+
+@every_case
+def test_weight_zero_is_nothing_at_all(case: Case) -> None:
+    X, y = case.data()
+    model = case.fitted()
+    before = snapshot(model)
+    scores = model.test_then_train(X, y, sample_weight=np.zeros(N))
+    np.testing.assert_array_equal(scores, scores_of(model, X))
+    model.learn_one(X[0], y[0], w=0.0)
+    assert snapshot(model) == before
+    holes = np.arange(N) % 3 > 0
+    some, only = case.model(), case.model()
+    some.partial_fit(X, y, **case.classes, sample_weight=holes.astype(float))
+    only.partial_fit(X[holes], y[holes], **case.classes)
+    assert snapshot(some) == snapshot(only)
+
+
+@every_case
+def test_weight_zero_brings_no_feature_and_no_label(case: Case) -> None:
+    X, y = case.data()
+    model = case.model().partial_fit(as_dicts(X), y)
+    before = snapshot(model)
+    model.learn_one({"f0": 1.0, "new": 1.0}, 99, w=0.0)
+    assert snapshot(model) == before
+
+
+@every_case
+def test_weight_one_is_no_weight(case: Case) -> None:
+    X, y = case.data()
+    weighted = case.model().partial_fit(X, y, **case.classes, sample_weight=np.ones(N))
+    assert snapshot(weighted) == snapshot(case.fitted())
+
+
+@every_classifier
+def test_balanced_is_the_running_formula(case: Case) -> None:
+    X, y = case.data()
+    weights = naive.balanced(y.tolist())
+    expected = case.model(C=0.05).partial_fit(X, y, **case.classes, sample_weight=weights)
+    balanced = case.model(C=0.05, class_weight="balanced").partial_fit(X, y, **case.classes)
+    pieces = case.model(C=0.05, class_weight="balanced").partial_fit(X[:9], y[:9], **case.classes)
+    for x, label in zip(X[9:], y[9:], strict=True):
+        pieces.learn_one(x, label)
+    assert snapshot(pieces) == snapshot(balanced)
+    np.testing.assert_allclose(balanced.decision_function(X), expected.decision_function(X), rtol=1e-12, atol=1e-12)
+    assert not np.allclose(balanced.decision_function(X), case.fitted(C=0.05).decision_function(X))
+
+
+@every_classifier
+def test_balanced_counts_nothing_of_weight_zero(case: Case) -> None:
+    X, y = case.data()
+    holes = np.arange(N) % 3 > 0
+    some = case.model(class_weight="balanced").partial_fit(X, y, **case.classes, sample_weight=holes.astype(float))
+    only = case.model(class_weight="balanced").partial_fit(X[holes], y[holes], **case.classes)
+    assert snapshot(some) == snapshot(only)
+
+
+@every_classifier
+def test_class_weight_is_a_sample_weight(case: Case) -> None:
+    X, y = case.data()
+    by_class = {label: 0.5 + k for k, label in enumerate(LABELS[case.task].tolist())}
+    expected = case.model().partial_fit(X, y, **case.classes, sample_weight=[by_class[label] for label in y.tolist()])
+    assert snapshot(case.model(class_weight=by_class).partial_fit(X, y, **case.classes)) == snapshot(expected)
+
+
+@pytest.mark.parametrize("name", ["PAClassifier", "PARegressor"])
+def test_hard_steps_cannot_be_weighed(name: str) -> None:
+    case = next(case for case in PLAIN if case.name == name)
+    X, y = case.data()
+    model = case.model(variant="hard")
+    with pytest.raises(ValueError, match="may only be 0 or 1"):
+        model.partial_fit(X, y, **case.classes, sample_weight=np.full(N, 0.5))
+    assert model._state is None
+    if name == "PAClassifier":
+        with pytest.raises(ValueError, match="class_weight must be None"):
+            case.model(variant="hard", class_weight="balanced").fit(X, y)
+
+
+# --- growing ---
+
+
+@every_learner
+def test_predict_before_anything_was_learned(case: Case) -> None:
+    model = case.model()
+    for example in ({"a": 1.0}, np.ones(3), {}):
+        assert model.predict_one(example) == (0.0 if case.task == "regression" else None)
+    assert model._state is None
+
+
+@every_classifier
+def test_labels_appear_along_the_way(case: Case) -> None:
+    X, y = case.data()
+    model, dicts = case.model(), as_dicts(X)
+    seen: set[int] = set()
+    for x, label in zip(dicts, y.tolist(), strict=True):
+        if seen:
+            assert model.predict_one(x) in seen
+        model.learn_one(x, label)
+        seen.add(label)
+        assert model.classes_.tolist() == sorted(seen)
+    scores = case.model().test_then_train(dicts, y)
+    assert scores.shape == (N, len(LABELS[case.task]))
+    for k, label in enumerate(LABELS[case.task]):
+        first = int(np.argmax(y == label))
+        assert np.isnan(scores[: first + 1, k]).all(), "the row that brings a label has no score for it yet"
+        assert np.isfinite(scores[first + 1 :, k]).all()
+
+
+@every_case
+def test_features_come_and_go(case: Case) -> None:
+    rng = np.random.default_rng(0)
+    _, y = case.data()
+    model = case.model()
+    known: set[str] = set()
+    for t, target in enumerate(y.tolist()):
+        names = rng.permutation([f"f{j}" for j in range(t % 7, t % 7 + 4 + t // 20)]).tolist()
+        example = dict(zip(names, rng.normal(size=len(names)).tolist(), strict=True))
+        model.predict_one(example)
+        model.learn_one(example, target)
+        known |= set(names)
+        assert model.n_features_in_ == len(known)
+        assert set(model.feature_names_in_) == known
+    assert model.predict_one({}) is not None
+    assert model.predict_one({"never seen": 3.0}) == model.predict_one({})
+    assert np.isfinite(scores_of(model, [{}, {"f1": 1.0}])).all()
+
+
+@every_case
+def test_the_order_of_a_dict_does_not_matter(case: Case) -> None:
+    X, y = case.data()
+    model = case.model().partial_fit(as_dicts(X), y)
+    example = as_dicts(X)[0]
+    turned = dict(reversed(example.items()))
+    assert list(turned) != list(example)
+    np.testing.assert_array_equal(scores_of(model, [example]), scores_of(model, [turned]))
+    assert model.predict_one(example) == model.predict_one(turned) == model.predict_one(example)
+
+
+@every_learner
+def test_text_in_a_dict_is_a_feature_of_its_own(case: Case) -> None:
+    _, y = case.data()
+    model, plain = case.model(), case.model()
+    for t, target in enumerate(y):
+        model.learn_one({"colour": ["red", "blue"][t % 2], "size": t % 5}, target)
+        plain.learn_one({f"colour={['red', 'blue'][t % 2]}": 1.0, "size": float(t % 5)}, target)
+    assert snapshot(model) == snapshot(plain)
+    assert model.predict_one({"colour": "red", "size": 2}) == plain.predict_one({"colour=red": 1, "size": 2})
+
+
+@every_learner
+def test_growing_may_be_forbidden(case: Case) -> None:
+    X, y = case.data()
+    model = case.model(grow=False).partial_fit(X, y, **case.classes)
+    before = snapshot(model)
+    with pytest.raises(ValueError, match="features"):
+        model.partial_fit(np.hstack([X, X]), y)
+    if case.task != "regression":
+        with pytest.raises(ValueError, match=r"classes|label"):
+            model.partial_fit(X, np.full(N, 99))
+    assert snapshot(model) == before
+
+
+@every_classifier
+def test_declared_classes_are_the_binary_form_from_the_start(case: Case) -> None:
+    X, y = case.data()
+    told = case.model(classes=LABELS[case.task])
+    for x, label in zip(X, y, strict=True):
+        told.learn_one(x, label)
+    grown = case.model(grow=True).partial_fit(X, y, **case.classes)
+    assert snapshot(told) == snapshot(grown)
+    assert told.decision_function(X).shape == ((N,) if case.task == "binary" else (N, 4))
+
+
+@pytest.mark.parametrize("case", [case for case in PLAIN if case.task == "binary"], ids=str)
+def test_bool_labels_are_two_classes_from_the_start(case: Case) -> None:
+    X, y = case.data()
+    model = case.model()
+    for x, label in zip(as_dicts(X), (y > 0).tolist(), strict=True):
+        model.learn_one(x, label)
+    assert model.classes_.tolist() == [False, True]
+    assert model.decision_function(as_dicts(X)).shape == (N,)
+    assert model.predict_one(as_dicts(X)[0]) in (True, False)

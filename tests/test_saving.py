@@ -1,0 +1,281 @@
+"""Model files: whole or not at all, and never trusted."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+import onepass
+from onepass import ModelFileError
+
+X = np.random.default_rng(0).normal(size=(30, 4))
+Y = np.where(X[:, 0] > 0, "yes", "no")
+
+
+@pytest.fixture
+def model() -> Any:
+    return onepass.PAClassifier(average=True, class_weight="balanced").fit(X, Y)
+
+
+@pytest.fixture
+def file(model: Any, tmp_path: Path) -> Path:
+    model.save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def header_of(file: Path) -> Any:
+    content = file.read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    return json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["onepass"])
+
+
+def rewrite(file: Path, change: Callable[[Any, dict[str, Any]], None]) -> None:
+    """Change a model file's header and arrays in place."""
+    header, arrays = header_of(file), load_file(file)
+    change(header, arrays)
+    save_file(arrays, file, {"onepass": json.dumps(header)})
+
+
+def put(*path: str, value: Any) -> Callable[[Any, dict[str, Any]], None]:
+    def change(header: Any, arrays: dict[str, Any]) -> None:
+        for key in path[:-1]:
+            header = header[key]
+        header[path[-1]] = value
+
+    return change
+
+
+def array(name: str, change: Callable[[Any], Any]) -> Callable[[Any, dict[str, Any]], None]:
+    def replace(header: Any, arrays: dict[str, Any]) -> None:
+        arrays[name] = change(arrays[name])
+
+    return replace
+
+
+# --- writing ---
+
+
+@pytest.mark.parametrize("function", ["fsync", "replace", "chmod"])
+@pytest.mark.parametrize("error", [OSError("the disk is full"), KeyboardInterrupt()], ids=["disk", "interrupt"])
+def test_a_crash_while_writing_leaves_the_old_file(
+    model: Any, file: Path, monkeypatch: pytest.MonkeyPatch, function: str, error: BaseException
+) -> None:
+    def crash(*arguments: Any, **options: Any) -> None:
+        raise error
+
+    before = file.read_bytes()
+    model.partial_fit(X, Y)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, function, crash)
+        with pytest.raises(type(error)):
+            model.save(file)
+        with pytest.raises(type(error)):
+            model.save(file.with_name("new"))
+    assert file.read_bytes() == before
+    assert [path.name for path in file.parent.iterdir()] == ["model"], "nothing may be left lying about"
+    model.save(file)
+    assert file.read_bytes() != before
+
+
+def test_the_new_file_is_complete_before_it_takes_the_name(model: Any, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    order = []
+
+    def watched(name: str) -> Callable[..., Any]:
+        original = getattr(os, name)
+
+        def call(*arguments: Any) -> Any:
+            order.append(name)
+            return original(*arguments)
+
+        return call
+
+    for name in ("fsync", "replace"):
+        monkeypatch.setattr(os, name, watched(name))
+    model.save(file)
+    assert order[:2] == ["fsync", "replace"]
+
+
+def test_unwritable_paths(model: Any, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        model.save(tmp_path / "no such folder" / "model")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError):
+        model.save(tmp_path / "file" / "model")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError, match="folder"):
+        model.save(tmp_path / "folder")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+
+
+def test_permissions_are_those_of_any_file(model: Any, tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.write_text("")
+    model.save(tmp_path / "model")
+    assert (tmp_path / "model").stat().st_mode == plain.stat().st_mode
+    (tmp_path / "model").chmod(0o640)
+    model.save(tmp_path / "model")
+    assert (tmp_path / "model").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_path_may_be_a_string(model: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    model.save("model")
+    np.testing.assert_array_equal(onepass.load("model").decision_function(X), model.decision_function(X))
+
+
+# --- reading ---
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        onepass.load(tmp_path / "none")
+    with pytest.raises(IsADirectoryError):
+        onepass.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"text", b"\x00" * 100, b"\xff" * 100, b"\x10\x00\x00\x00\x00\x00\x00\x00" + b"{}" + b" " * 14],
+    ids=["empty", "text", "zeros", "ones", "no header"],
+)
+def test_not_a_model(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "model").write_bytes(content)
+    with pytest.raises(ModelFileError, match="not a model file of onepass"):
+        onepass.load(tmp_path / "model")
+
+
+def test_arrays_of_another_program(tmp_path: Path) -> None:
+    save_file({"w": np.zeros(3)}, tmp_path / "model")
+    with pytest.raises(ModelFileError, match="not a model file of onepass"):
+        onepass.load(tmp_path / "model")
+    save_file({"w": np.zeros(3)}, tmp_path / "model", {"onepass": "{not json"})
+    with pytest.raises(ModelFileError, match="not a model file of onepass"):
+        onepass.load(tmp_path / "model")
+
+
+def test_every_truncation_is_noticed(file: Path) -> None:
+    content = file.read_bytes()
+    for size in range(0, len(content), 37):
+        file.write_bytes(content[:size])
+        with pytest.raises(ModelFileError):
+            onepass.load(file)
+
+
+def test_nothing_is_unpickled(tmp_path: Path) -> None:
+    class Trap:
+        def __reduce__(self) -> Any:
+            return (os.mkdir, (str(tmp_path / "sprung"),))
+
+    (tmp_path / "model").write_bytes(pickle.dumps(Trap()))
+    with pytest.raises(ModelFileError):
+        onepass.load(tmp_path / "model")
+    assert not (tmp_path / "sprung").exists()
+
+
+@pytest.mark.parametrize("version", [0, 2, None, "1"])
+def test_another_format_version(file: Path, version: Any) -> None:
+    rewrite(file, put("format", value=version))
+    with pytest.raises(ModelFileError, match=r"format .*this version of onepass reads format 1"):
+        onepass.load(file)
+
+
+@pytest.mark.parametrize("name", ["Perceptron", "object", "dict", ""])
+def test_an_unknown_class(file: Path, name: str) -> None:
+    rewrite(file, put("class", value=name))
+    with pytest.raises(ModelFileError, match="does not have"):
+        onepass.load(file)
+
+
+DAMAGE = {
+    "weights too short": array("w", lambda w: w[:-1]),
+    "weights of another rank": array("w", lambda w: w[None]),
+    "weights of another type": array("w", lambda w: w.astype(np.float32)),
+    "gap too short": array("gap.w", lambda w: w[:-1]),
+    "counters too short": array("count", lambda count: count[:1]),
+    "counters of another type": array("count", lambda count: count.astype(float)),
+    "clock too short": array("clock", lambda clock: clock[:2]),
+    "counts of classes too short": array("class_counts", lambda counts: counts[:1]),
+    "no weights": lambda header, arrays: arrays.pop("w"),
+    "no counters": lambda header, arrays: arrays.pop("count"),
+    "no gap": lambda header, arrays: arrays.pop("gap.w"),
+    "no clock": lambda header, arrays: arrays.pop("clock"),
+    "no counts of classes": lambda header, arrays: arrays.pop("class_counts"),
+    "more features than weights": put("state", "n_features", value=1000),
+    "features below zero": put("state", "n_features", value=-1),
+    "more names than features": put("state", "columns", value=[f"f{j}" for j in range(50)]),
+    "more classes": put("state", "classes", value={"kind": "<U3", "labels": ["a", "b", "c"]}),
+    "another form": put("state", "form", value="multiclass"),
+    "an unknown form": put("state", "form", value="none such"),
+    "an unknown type": put("state", "dtype", value="float8"),
+    "an unknown parameter": put("parameters", "none such", value=1),
+    "a state of another kind": put("state", value=[1, 2]),
+    "no class": lambda header, arrays: header.pop("class"),
+    "no parameters": lambda header, arrays: header.pop("parameters"),
+    "half a state": lambda header, arrays: header["state"].pop("classes"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damage_is_noticed(file: Path, damage: str) -> None:
+    """Above all where the compiled loop would follow it out of bounds."""
+    rewrite(file, DAMAGE[damage])
+    with pytest.raises(ModelFileError):
+        onepass.load(file)
+
+
+def test_a_header_that_is_no_object(tmp_path: Path) -> None:
+    save_file({"w": np.zeros(3)}, tmp_path / "model", {"onepass": "[1, 2]"})
+    with pytest.raises(ModelFileError):
+        onepass.load(tmp_path / "model")
+
+
+def test_sizes_of_another_model(tmp_path: Path) -> None:
+    onepass.PAMOClassifier(dimensions=4, random_state=0).fit(X, Y).save(tmp_path / "model")
+    rewrite(tmp_path / "model", put("parameters", "dimensions", value=64))
+    with pytest.raises(ModelFileError, match=r"array '[Uw]'"):
+        onepass.load(tmp_path / "model")
+
+
+def test_a_class_of_ones_own(tmp_path: Path) -> None:
+    class MyClassifier(onepass.PAClassifier):
+        """Known as soon as it is defined."""
+
+    MyClassifier(C=0.3).fit(X, Y).save(tmp_path / "model")
+    other = onepass.load(tmp_path / "model")
+    assert type(other) is MyClassifier
+    assert other.C == 0.3
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"C": np.float64(0.5)},
+        {"class_weight": {"yes": 2.0, "no": 0.5}},
+        {"classes": np.array(["no", "yes"])},
+        {"classes": ("no", "yes")},
+        {"average": 12.5},
+        {"average": "uniform", "max_iter": np.int64(2)},
+    ],
+    ids=str,
+)
+def test_parameters_come_back(parameters: dict[str, Any], tmp_path: Path) -> None:
+    model = onepass.PAClassifier(**parameters).fit(X, Y)
+    model.save(tmp_path / "model")
+    other = onepass.load(tmp_path / "model")
+    for name, value in model.get_params().items():
+        assert np.array_equal(np.asarray(getattr(other, name)), np.asarray(value))
+    np.testing.assert_array_equal(other.partial_fit(X, Y).coef_, model.partial_fit(X, Y).coef_)
+
+
+def test_int_labels_of_a_class_weight_come_back_as_ints(tmp_path: Path) -> None:
+    model = onepass.PAClassifier(class_weight={0: 1.0, 1: 3.0}).fit(X, (Y == "yes").astype(int))
+    model.save(tmp_path / "model")
+    assert onepass.load(tmp_path / "model").class_weight == {0: 1.0, 1: 3.0}
