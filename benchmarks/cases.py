@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import subprocess
 import sys
 import tempfile
@@ -36,7 +37,7 @@ def dense_pa() -> list[Result]:
     classes = np.unique(y)
     ours, peer = onepass.PAClassifier(), scikit_learn_pa()
     learn, total, theirs = best(
-        lambda: ours.partial_fit(X, y, classes=classes), lambda: X.sum(), lambda: peer.partial_fit(X, y, classes=classes)
+        lambda: ours.partial_fit(X, y, classes=classes), X.sum, lambda: peer.partial_fit(X, y, classes=classes)
     )
     speed = f"{len(X) / learn / 1e6:.1f} M examples/s, {X.nbytes / learn / GB:.1f} GB/s, {ours.updates_ / ours.t_:.0%} updating"
     return [
@@ -70,11 +71,12 @@ def sparse_pa() -> list[Result]:
 def text_files() -> Iterator[tuple[Path, Path]]:
     """The sparse data as LIBSVM text and as Vowpal Wabbit's, 60 MB or more each."""
     X, y = sparse_data(n=350_000)
-    rows = [" ".join(f"{j + 1}:{v:.6g}" for j, v in zip(X.indices[a:b], X.data[a:b])) for a, b in zip(X.indptr, X.indptr[1:])]
+    words = [f"{j + 1}:{value:.6g}" for j, value in zip(X.indices.tolist(), X.data.tolist(), strict=True)]
+    rows = [" ".join(words[a:b]) for a, b in itertools.pairwise(X.indptr)]
     with tempfile.TemporaryDirectory() as folder:
         libsvm, vw = Path(folder, "data.svm"), Path(folder, "data.vw")
-        libsvm.write_text("".join(f"{int(label)} {row}\n" for label, row in zip(y, rows)))
-        vw.write_text("".join(f"{int(label)} | {row}\n" for label, row in zip(y, rows)))
+        libsvm.write_text("".join(f"{int(label)} {row}\n" for label, row in zip(y, rows, strict=True)))
+        vw.write_text("".join(f"{int(label)} | {row}\n" for label, row in zip(y, rows, strict=True)))
         yield libsvm, vw
 
 
@@ -103,7 +105,7 @@ def from_file() -> list[Result]:
 
         block = np.random.default_rng(0).random(25_000_000)
         learn()  # compile
-        reading, learning, wabbit, total = best(read, learn, learn_vw, lambda: block.sum(), repeats=3)
+        reading, learning, wabbit, total = best(read, learn, learn_vw, block.sum, repeats=3)
         (sklearn,) = best(learn_sklearn, repeats=1)
     speed = f"{size / learning / MB:.0f} MB/s"
     bandwidth = block.nbytes / total / GB

@@ -2,8 +2,8 @@
 
 Numba keys its cache on the file of the compiled function alone. Our kernels call verbs that live in other files, so an edited verb
 would go on running as stale machine code. The cache here keys each entry on the content of `compiled/`, of the function's own folder
-and of the modules that define the records in the signature as well. It keeps one file an entry, written aside and renamed, so that processes that
-compile at the same time cannot mix up each other's entries. Where no directory is writable, nothing is cached.
+and of the modules that define the records in the signature as well. It keeps one file an entry, written aside and renamed, so that
+processes that compile at the same time cannot mix up each other's entries. Where no directory is writable, nothing is cached.
 """
 
 from __future__ import annotations

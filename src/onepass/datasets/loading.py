@@ -157,7 +157,7 @@ def _read(entry: Entry, files: tuple[File, ...], folder: str | os.PathLike[str] 
 
 def _open(path: Path) -> IO[bytes]:
     suffix = path.suffix if path.suffix in OPENERS else ""
-    return OPENERS[suffix](path, "rb")  # type: ignore[no-any-return]
+    return OPENERS[suffix](path, "rb")
 
 
 def _read_libsvm(path: Path, features: int) -> tuple[csr_array, NDArray[Any]]:

@@ -293,7 +293,7 @@ class _Part:
 
     def _scan(self, limit: int) -> tuple[int, int, int]:
         whole = np.frombuffer(self.data, dtype=np.uint8)
-        return records(whole, 0, len(whole), *self._signs, limit)  # type: ignore[no-any-return]
+        return records(whole, 0, len(whole), *self._signs, limit)
 
     def first(self, count: int) -> bytes:
         return self.data[: self._scan(count)[2]]
