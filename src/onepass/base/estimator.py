@@ -168,9 +168,9 @@ class Estimator(BaseEstimator):
     def _rows(self, X: Any, state: State) -> Rows:
         """Rows to predict. Features that a growing model does not know count for nothing."""
         if are_named(X):
-            return self._named_rows(X, state, grow=False)[0]
+            return self._named_rows(X, state, grow=state.foresees)[0]
         rows = rows_of(X, self, fitted=True)
-        if rows.width > state.n_features and state.grow_features:
+        if rows.width > state.n_features and state.grow_features and not state.foresees:
             return Rows(rows.data[:, : state.n_features])
         self._check_width(rows.width, state)
         return rows
@@ -237,6 +237,10 @@ class Estimator(BaseEstimator):
         for name, value in named.items():
             if not math.isfinite(value):
                 raise ValueError(f"Feature {name!r} is {value}: Input X contains {'NaN' if math.isnan(value) else 'infinity'}.")
+            if not math.isfinite(value * value):
+                raise ValueError(
+                    f"Feature {name!r} is {value}, which is too large: its square overflows. Scale the features first."
+                )
 
 
 def are_named(X: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -10,13 +11,12 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base.estimator import Estimator, are_named
-from onepass.base.inputs import Rows, named_values, names_of, one_row, readonly, rows_of
+from onepass.base.inputs import Rows, names_of, one_row, readonly, rows_of
 from onepass.base.state import Array, State
 from onepass.compiled.average import DECAY, HALF_LIFE, UNIFORM, Averaged, Lazy, NoAverage, Strided
 from onepass.compiled.checks import first_bad_row
 from onepass.compiled.kernel import machine_code
 from onepass.compiled.loop import Weights, run, run_dense, run_sparse
-from onepass.compiled.rows import SparseRows
 
 Piece = tuple[Any, Array]  # the classes known at the time, and scores
 
@@ -129,7 +129,7 @@ class Learner(Estimator):
         state = self._fitted()
         rows = self._rows(X, state)
         scores = np.empty((rows.n, self._width(state)), state.dtype)
-        bound = self._bind()
+        bound = self._bind_for(rows.width)
         for start, stop in rows.blocks():
             block = rows.block(start, stop, state.dtype, bound.bias)
             done = bound.run(block, bound.no_targets, bound.predict_only, scores[start:stop])
@@ -157,24 +157,20 @@ class Learner(Estimator):
         """All scores of one example; None if nothing has been learned yet."""
         if self._state is None:
             return None
-        one = self._bind()
+        rows = self._rows(one_row(x), self._state)
+        one = self._bind_for(rows.width)
         scores = np.empty((1, one.width), one.dtype)
-        if one.run(self._row_slowly(x, one), one.no_targets, one.predict_only, scores) != 1:
+        if one.run(rows.block(0, 1, one.dtype, one.bias), one.no_targets, one.predict_only, scores) != 1:
             self._refuse_one(x)
         return scores
 
-    def _row_slowly(self, x: Any, one: _Bound) -> Any:
-        """One example for prediction. Features that are not known count for nothing."""
-        state = one.state
-        if isinstance(x, Mapping):
-            columns = self._columns(state)
-            known = [(columns[name], value) for name, value in named_values(x).items() if name in columns]
-            known.sort()
-            indices = np.array([j for j, _ in known], np.int32)
-            values = np.array([value for _, value in known], state.dtype)
-            return SparseRows(np.array([0, len(known)], np.int32), indices, values, one.bias)
-        rows = self._rows(one_row(x), state)
-        return rows.block(0, 1, state.dtype, one.bias)
+    def _bind_for(self, width: int) -> _Bound:
+        """The binding for a prediction on so many features, of which a growing model may not have seen all."""
+        if width <= self._fitted().room:
+            return self._bind()
+        wider = self.copy()
+        wider._fitted().widen(width)
+        return wider._bind()
 
     # --- the pass ---
 
@@ -203,17 +199,32 @@ class Learner(Estimator):
             state = self._fitted()
             if not fresh:
                 self._check_classes(state, classes)
+            weights = self._weights(sample_weight, len(target))
+            if weights is not None and state.grow_features and not weights.all():
+                self._learn_runs(X if rows is None else rows, target, weights, pieces)
+                return
             newcomers: dict[str, int] = {}
             if rows is None:
                 rows, newcomers = self._named_rows(X, state, grow=state.grow_features)
             self._check_width(rows.width, state)
-            self._guarded_pass(state, rows, target, self._weights(sample_weight, rows.n), pieces)
+            self._guarded_pass(state, rows, target, weights, pieces)
             if newcomers:
                 self._columns(self._fitted()).update(newcomers)
         except BaseException:
             if fresh:
                 self._state, self._bound = None, None
             raise
+
+    def _learn_runs(self, X: Any, target: Any, weights: Array, pieces: list[Piece] | None) -> None:
+        """Learn from the rows of a growing model that have a weight; the others bring neither features nor labels."""
+        edges = np.flatnonzero(np.diff(weights > 0)) + 1
+        with self.undone_on_error():
+            for start, stop in pairwise([0, *edges.tolist(), len(weights)]):
+                part = X.part(start, stop) if isinstance(X, Rows) else X[start:stop]
+                if weights[start] > 0:
+                    self._learn(part, target[start:stop], None, weights[start:stop], pieces)
+                elif pieces is not None:
+                    pieces.append((self._fitted().classes, self._scores(part).reshape(stop - start, -1)))
 
     def _guarded_pass(self, state: State, rows: Rows, target: Any, weights: Array | None, pieces: Any) -> None:
         """Run the pass so that an error leaves no trace: by a copy of the state where that is smaller than the data, else by
@@ -235,7 +246,10 @@ class Learner(Estimator):
         bad = first_bad_row(rows.block(0, rows.n, state.dtype, state.dtype.type(0)), rows.n)
         if bad < rows.n:
             self._refuse(rows, bad)
-        if not state.grow_classes:
+        if state.grow_classes:
+            for label in np.unique(target):
+                state.check_label(label)
+        else:
             _, known = self._codes(state, target)
             if known < rows.n:
                 self._refuse_label(target[known])

@@ -55,6 +55,21 @@ class State:
         return int(self.arrays["count"][UPDATES])
 
     @property
+    def room(self) -> int:
+        """How many features the arrays have room for."""
+        sizes = [
+            self.arrays[name].shape[role.axes.split().index("features")] - 1
+            for name, role in self.fields.items()
+            if "features" in role.axes.split()
+        ]
+        return min(sizes, default=self.n_features)
+
+    @property
+    def foresees(self) -> bool:
+        """Whether features that are still to come have numbers already: then they count, even in a first prediction."""
+        return self.grow_features and any(role.draw and "features" in role.axes.split() for role in self.fields.values())
+
+    @property
     def nbytes(self) -> int:
         return sum(array.nbytes for array in self.arrays.values())
 
@@ -93,13 +108,20 @@ class State:
                 wider[tuple(slice(size) for size in array.shape)] = array
                 self.arrays[name] = wider
 
+    def check_label(self, label: Any) -> None:
+        """Refuse a new label that is not finite, or that cannot be sorted among the others."""
+        kind = _kind(np.asarray(label))
+        if kind == "number" and not np.isfinite(label):
+            raise ValueError(f"Input y contains {'NaN' if np.isnan(label) else 'infinity'}: that is no label.")
+        if self.classes is not None and len(self.classes) and _kind(self.classes) != kind:
+            known = self.classes.tolist()
+            raise TypeError(f"The label {np.asarray(label).item()!r} is of another kind than the labels so far, {known}.")
+
     def add_class(self, label: Any) -> int:
         """Take in a new label, in sorted order, with fresh weights; its index."""
         assert self.classes is not None
-        known = self.classes.tolist()
-        if known and _kind(self.classes) != _kind(np.asarray(label)):
-            raise TypeError(f"The label {label!r} is of another kind than the labels so far, {known}.")
-        label = np.asarray(label).item()
+        self.check_label(label)
+        known, label = self.classes.tolist(), np.asarray(label).item()
         order = len(known)
         k = int(np.searchsorted(self.classes, label)) if order else 0
         for name, array in list(self.arrays.items()):

@@ -242,16 +242,20 @@ class Regressor(RegressorMixin, Learner):
         return target
 
     def _codes(self, state: State, y: Array) -> tuple[Array, int]:
-        return np.ascontiguousarray(y, state.dtype), len(y)
+        with np.errstate(over="ignore"):
+            codes = np.ascontiguousarray(y, state.dtype)
+        if codes.dtype != y.dtype and not np.isfinite(codes).all():
+            raise ValueError(f"Input y contains a value too large for {state.dtype!r}.")
+        return codes, len(y)
 
     def _coder(self, state: State) -> Callable[[Any], Array | None]:
-        code = np.empty(1, state.dtype)
+        code, largest = np.empty(1, state.dtype), float(np.finfo(state.dtype).max)
 
         def coder(y: Any) -> Array | None:
             if not isinstance(y, float | int) or not math.isfinite(y):
                 return None
-            code[0] = y
-            return code
+            code[0] = y if abs(y) < largest else np.inf
+            return code if code[0] < np.inf else None
 
         return coder
 

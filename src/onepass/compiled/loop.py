@@ -32,20 +32,30 @@ def _(gate: Any, t: Any, scores: Any) -> Any:
 
 
 @kernel
+def sound(scores: Any, largest: Any) -> Any:
+    """Whether all scores are numbers below the root of what the type holds: beyond it, squares of the row overflow."""
+    fine = True
+    for k in range(len(scores)):
+        fine &= abs(scores[k]) < largest
+    return fine
+
+
+@kernel
 def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count: Any) -> Any:
     """Predict each row, then learn from it; the scores from before go to `scores`. Returns the number of rows done.
 
-    A row whose score or squared norm is not finite ends the loop before it changes anything. Prediction is this very loop with
-    weight 0 for every row, so a score seen while learning is to the bit the one that `decision_function` would have given.
+    A row whose scores or squared norm overflow or are not numbers ends the loop before it changes anything. Prediction is this very
+    loop with weight 0 for every row, so a score seen while learning is to the bit the one that `decision_function` would have given.
     """
     own, own_spare = scratch(model), room(average)
     model, average, X, gate, s, spare = borrowed((model, average, X, gate, own, own_spare))
+    largest = np.sqrt(np.finfo(scores.dtype).max)
     done, seen, updates = 0, count[T], count[UPDATES]  # counted in registers, written back at the end
     for t in range(len(scores)):
         x = row(X, t)
         score(model, x, s)
         show(average, s, spare, x, scores[t])
-        if not abs(s.scores[0]) < np.inf:
+        if not sound(s.scores, largest):
             break
         share = weight(gate, t, s.scores)
         if share > 0:

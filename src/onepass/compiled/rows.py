@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from onepass.compiled.kernel import kernel
 from onepass.compiled.verb import verb
 
 DenseRows = namedtuple("DenseRows", "values bias")
@@ -39,7 +40,7 @@ def add(w: Any, a: Any, x: Any) -> None:
 
 @verb(0)
 def sqnorm(x: Any) -> Any:
-    """|x|^2"""
+    """|x|^2; 0 where it underflows so far that a step of 1/|x| would leave the range of numbers."""
 
 
 @verb(0)
@@ -55,6 +56,12 @@ def project(U: Any, x: Any, out: Any) -> None:
 @verb(2)
 def add_outer(U: Any, step: Any, x: Any) -> None:
     """U += x step': column c of U moves by step[c] x."""
+
+
+@kernel
+def flushed(norm2: Any, values: Any) -> Any:
+    info = np.finfo(values.dtype)
+    return norm2 if not norm2 < info.tiny / info.eps else values.dtype.type(0)
 
 
 # --- dense ---
@@ -86,7 +93,7 @@ def _(x: Any) -> Any:
     total = x.bias * x.bias
     for j in range(len(x.values)):
         total += x.values[j] * x.values[j]
-    return x.scale * x.scale * total
+    return flushed(x.scale * x.scale * total, x.values)
 
 
 @unit.form(DenseRow)
@@ -159,7 +166,7 @@ def _(x: Any) -> Any:
     total = x.bias * x.bias
     for i in range(len(x.values)):
         total += x.values[i] * x.values[i]
-    return x.scale * x.scale * total
+    return flushed(x.scale * x.scale * total, x.values)
 
 
 @unit.form(SparseRow)

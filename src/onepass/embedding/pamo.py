@@ -277,10 +277,12 @@ class _MaxOut(Learner):
     def embed(self, X: Any) -> Array:
         """The embedding of each row, (n, dimensions), scaled to unit norm; the average's, where there is one."""
         state = self._fitted()
-        rows, U = self._rows(X, state), self._averaged(state, "U")
+        rows = self._rows(X, state)
+        bound = self._bind_for(rows.width)
+        U = self._averaged(bound.state, "U")
         out = np.empty((rows.n, self.dimensions), state.dtype)
         for start, stop in rows.blocks():
-            embed_rows(U, rows.block(start, stop, state.dtype, self._bind().bias), out[start:stop])
+            embed_rows(U, rows.block(start, stop, state.dtype, bound.bias), out[start:stop])
         return out
 
 
