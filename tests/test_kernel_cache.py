@@ -44,8 +44,7 @@ class Copy:
     def entries(self) -> dict[Path, bytes]:
         return {path: path.read_bytes() for path in self.cache.rglob("*.nbc")}
 
-    def edit(self, file: str, old: str, new: str) -> None:
-        path = self.package / file
+    def edit(self, path: Path, old: str, new: str) -> None:
         text = path.read_text()
         assert old in text
         path.write_text(text.replace(old, new))
@@ -86,16 +85,18 @@ def test_a_damaged_entry_is_compiled_again(warm: Copy) -> None:
 def test_an_edited_verb_and_an_edited_learner_are_seen(warm: Copy) -> None:
     """Numba by itself would go on with the machine code of before: the kernel's own file has not changed."""
     before = warm.learned()
+    rows, learner = warm.package / "compiled/rows.py", warm.package / "linear/passive_aggressive.py"
+    originals = {path: path.read_text() for path in (rows, learner)}
     try:
-        warm.edit("compiled/rows.py", "return x.scale * x.scale * total", "return 2 * x.scale * x.scale * total")
-        verb = warm.learned()
-        assert verb != before
-        warm.edit("linear/passive_aggressive.py", "return loss / (norm2 + 0.5 / C)", "return loss / (norm2 + 1.5 / C)")
-        learner = warm.learned()
-        assert learner not in (before, verb)
+        warm.edit(rows, "x.scale * x.scale * total", "2 * x.scale * x.scale * total")
+        with_verb = warm.learned()
+        assert with_verb != before
+        warm.edit(learner, "loss / (norm2 + 0.5 / C)", "loss / (norm2 + 1.5 / C)")
+        with_both = warm.learned()
+        assert with_both not in (before, with_verb)
     finally:
-        warm.edit("compiled/rows.py", "return 2 * x.scale * x.scale * total", "return x.scale * x.scale * total")
-        warm.edit("linear/passive_aggressive.py", "return loss / (norm2 + 1.5 / C)", "return loss / (norm2 + 0.5 / C)")
+        for path, text in originals.items():
+            path.write_text(text)
     assert warm.learned() == before
 
 

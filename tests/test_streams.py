@@ -29,6 +29,7 @@ from sklearn.feature_extraction import FeatureHasher
 from onepass import streams
 from onepass.streams import lines
 from onepass.streams.floats import LIMIT, UNSURE, nearest
+from onepass.streams.stream import in_order
 
 DATA = Path(os.environ.get("ONEPASS_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
@@ -119,6 +120,25 @@ def test_hard_numbers():
         "123456789012345678901234567890", "0.000000000000000000000000000012345678901234567", "18446744073709551615", "1e-64",
         "100000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001e-80",
     ]  # fmt: skip
+    labels, values = values_of(tokens)
+    same_bits(labels, [float(token) for token in tokens])
+    same_bits(values, [float(token) for token in tokens])
+
+
+def test_short_numbers_of_every_length():
+    source = random.Random(0)
+
+    def some(length):
+        return "".join(source.choices("0123456789", k=length))
+
+    tokens = [
+        f"{sign}{some(whole)}{part}"
+        for sign in ("", "-", "+")
+        for whole in range(1, 11)
+        for part in ("", ".", *(f".{some(length)}" for length in range(1, 11)))
+        for _ in range(10)
+    ]
+    tokens += ["99999999.99999999", "9999999.99999999", "-0", "-0.0", ".5", "-.5"]
     labels, values = values_of(tokens)
     same_bits(labels, [float(token) for token in tokens])
     same_bits(values, [float(token) for token in tokens])
@@ -299,6 +319,30 @@ def test_rows_before_a_broken_line_are_handed_out_and_none_after():
     with pytest.raises(ValueError, match="line 4: the label x"):
         next(chunks)
     assert list(chunks) == []
+
+
+@pytest.mark.parametrize("threads", [True, False])
+@pytest.mark.parametrize("block", [64, 1 << 20])
+@pytest.mark.parametrize("bad", [b"x 1:1\n", b"1 1:1e999 3:1\n", b"1e999\n", b"1 2:1e999 1:2\n"])
+def test_an_error_waits_for_the_chunks_before_it(monkeypatch, threads, block, bad):
+    monkeypatch.setattr(lines, "BLOCK", block)
+    text = b"".join(b"%d 1:1e-99\n# between\n" % t for t in range(1000)) + bad + b"1 1:1\n" * 1000
+    chunks = iter(streams.open(io.BytesIO(text), chunk=30, threads=threads))
+    for first in range(0, 990, 30):
+        assert next(chunks).y.tolist() == list(range(first, first + 30))
+    with pytest.raises(ValueError, match="line 2001: "):
+        next(chunks)
+    assert list(chunks) == []
+
+
+@pytest.mark.parametrize("threads", [True, False])
+def test_what_was_read_before_a_packed_file_breaks_off_is_handed_out(monkeypatch, threads):
+    monkeypatch.setattr(lines, "BLOCK", 1000)
+    packed = gzip.compress(TEXT)
+    rows = []
+    with pytest.raises(EOFError, match="cut short"):
+        rows.extend(len(chunk) for chunk in streams.open(io.BytesIO(packed[: len(packed) // 2]), chunk=10, threads=threads))
+    assert sum(rows) > 1000
 
 
 def test_line_numbers_go_on_over_blocks(monkeypatch):
@@ -787,10 +831,22 @@ def many_rows(tmp_path, rows=20000):
     return path
 
 
-def test_it_reads_ahead_but_not_far(tmp_path):
-    stream = iter(streams.open(many_rows(tmp_path), chunk=10))
+class Endless(io.RawIOBase):
+    """Rows without end."""
+
+    def readinto(self, buffer):
+        text = b"1 1:1\n" * (len(buffer) // 6)
+        buffer[: len(text)] = text
+        return len(text)
+
+    def read(self, size):
+        return b"1 1:1\n" if size == 6 else b""
+
+
+def test_it_reads_ahead_but_not_far():
+    stream = iter(streams.open(Endless(), chunk=10))
     next(stream)
-    assert len(reader_threads()) == 1
+    assert len(reader_threads()) == min(2, os.cpu_count())
     stream.close()
     assert not reader_threads()
     made = []
@@ -809,8 +865,8 @@ def test_it_reads_ahead_but_not_far(tmp_path):
     assert wait_until_none()
 
 
-def test_leaving_the_block_stops_the_thread(tmp_path):
-    with streams.open(many_rows(tmp_path), chunk=10) as stream:
+def test_leaving_the_block_stops_the_threads():
+    with streams.open(Endless(), chunk=10) as stream:
         chunks = iter(stream)
         next(chunks)
         assert reader_threads()
@@ -818,11 +874,11 @@ def test_leaving_the_block_stops_the_thread(tmp_path):
     assert list(chunks) == []
 
 
-def test_stopping_early_or_forgetting_stops_the_thread(tmp_path):
-    for _ in streams.open(many_rows(tmp_path), chunk=10):
+def test_stopping_early_or_forgetting_stops_the_threads():
+    for _ in streams.open(Endless(), chunk=10):
         break
     assert wait_until_none()
-    chunks = iter(streams.open(many_rows(tmp_path), chunk=10))
+    chunks = iter(streams.open(Endless(), chunk=10))
     next(chunks)
     del chunks
     gc.collect()
@@ -836,11 +892,54 @@ def test_errors_travel_with_their_traceback():
     assert wait_until_none()
 
 
-def test_with_and_without_threads_alike(tmp_path):
-    path = many_rows(tmp_path)
-    with_thread, without = (joined(list(streams.open(path, chunk=999, threads=threads))) for threads in (True, False))
-    assert (with_thread[0] == without[0]).all()
-    assert (with_thread[1] == without[1]).all()
+@pytest.mark.parametrize("block", [50, 3000, 1 << 20])
+@pytest.mark.parametrize("chunk", [1, 99, 10000])
+def test_with_and_without_threads_alike(tmp_path, monkeypatch, block, chunk):
+    monkeypatch.setattr(lines, "BLOCK", block)
+    path = tmp_path / "rows"
+    path.write_text("".join(f"{t} 1:{t} {t + 2}:0.{t}" + ("\n# more\n\n" if t % 7 == 0 else "\n") for t in range(2000)))
+    ours, plain = (list(streams.open(path, chunk=chunk, threads=threads)) for threads in (True, False))
+    assert [a.position for a in ours] == [b.position for b in plain]
+    assert [a.position.line for a in ours] == [t + 1 + 2 * ((t + 6) // 7) for t in range(0, 2000, chunk)]
+    assert np.concatenate([a.y for a in ours]).tolist() == list(range(2000))
+    for a, b in zip(ours, plain, strict=True):
+        assert a.X.shape == b.X.shape == (min(chunk, 2000 - a.position.rows), a.position.rows + len(a) + 1)
+        assert (a.X != b.X).nnz == 0
+
+
+def test_a_chunk_does_not_wait_for_the_next_one_of_a_slow_pipe():
+    reader, writer = os.pipe()
+    with builtins.open(reader, "rb", buffering=0) as file, builtins.open(writer, "wb", buffering=0) as pipe:
+        pipe.write(b"1 1:1\n" * 5 + b"1")
+        chunks = iter(streams.open(file, chunk=5))
+        assert len(next(chunks)) == 5
+        pipe.write(b" 1:1\n" + b"1 1:1\n" * 4)
+        assert len(next(chunks)) == 5
+        pipe.close()
+        assert list(chunks) == []
+
+
+def test_results_keep_the_order_of_the_items():
+    closed = []
+
+    def numbers():
+        try:
+            yield from range(10**6)
+        finally:
+            closed.append(True)
+
+    def slow_if_even(number):
+        if number == 21:
+            raise KeyError(number)
+        time.sleep(0.002 * (number % 2 == 0))
+        return number
+
+    results = in_order(numbers(), slow_if_even, 3)
+    assert [next(results) for _ in range(21)] == list(range(21))
+    with pytest.raises(KeyError, match="21"):
+        next(results)
+    assert closed == [True]
+    assert wait_until_none()
 
 
 def test_a_process_may_end_in_the_middle(tmp_path):

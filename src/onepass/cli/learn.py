@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -74,7 +74,6 @@ def learn(
         task = task_of_model(model)
         options["features"] = options["features"] or width_of(model)
 
-    start = perf_counter()
     with streams.open(data, task=task, **options) as stream, Interruptions() as interruptions:
         chunks = interruptions.until_pressed(stream)
         first = next(chunks, None)
@@ -88,10 +87,16 @@ def learn(
             fixed = options["features"] is not None and (labels is not None or task == "regression")
             model = build(learner, task, given, scale=scale, seed=seed, classes=labels, grow=not fixed)
         fitted = hasattr(model, "t_")
+
+        def rows(chunks: Iterable[Any]) -> Iterator[Any]:
+            return (replace(chunk, X=rows_for(model, chunk) if fitted else named(chunk)) for chunk in chunks)
+
+        # A first row on a copy compiles what the pass needs, so that the speed shown is the speed of learning.
+        evaluate.prequential(model.copy(), rows([replace(first, X=first.X[:1], y=first.y[:1])]), METRICS[task])
+        start = perf_counter()
         with progress() as display:
-            watched = _watched(chain([first], chunks), stream, display)
-            rows = (replace(chunk, X=rows_for(model, chunk) if fitted else named(chunk)) for chunk in watched)
-            result = evaluate.prequential(model, rows, METRICS[task], callback=_report(display))
+            watched = rows(_watched(chain([first], chunks), stream, display))
+            result = evaluate.prequential(model, watched, METRICS[task], callback=_report(display))
         if save is not None:
             model.save(save)
     size, seconds = stream.position.bytes or 0, perf_counter() - start

@@ -128,10 +128,12 @@ def _(U: Any, x: Any, out: Any) -> Any:
 @add_outer.form(DenseRow)
 def _(U: Any, step: Any, x: Any) -> Any:
     width = len(step)
-    for j in range(len(x.values) + 1):
-        a = x.scale * (x.values[j - 1] if j > 0 else x.bias)
-        if a != 0:
-            u = U[j]
+    head = x.scale * x.bias
+    for c in range(width):
+        U[0, c] += head * step[c]
+    for j in range(len(x.values)):
+        a, u = x.scale * x.values[j], U[j + 1]
+        if a != 0:  # images and one-hot features are mostly zeros
             for c in range(width):
                 u[c] += a * step[c]
 
@@ -200,9 +202,8 @@ def _(U: Any, x: Any, out: Any) -> Any:
 def _(U: Any, step: Any, x: Any) -> Any:
     width = len(step)
     head = x.scale * x.bias
-    if head != 0:
-        for c in range(width):
-            U[0, c] += head * step[c]
+    for c in range(width):
+        U[0, c] += head * step[c]
     for i in range(len(x.values)):
         a, u = x.scale * x.values[i], U[x.indices[i] + 1]
         for c in range(width):

@@ -78,9 +78,9 @@ def embed(U: Any, x: Any, s: Any) -> Any:
 @kernel
 def normalised_dot(w: Any, s: Any) -> Any:
     """w . z/|z|"""
-    total = w.dtype.type(0)
+    z, total = s.z, w.dtype.type(0)
     for i in range(len(w)):
-        total += w[i] * s.z[i]
+        total += w[i] * z[i]
     return total / s.norm[0]
 
 

@@ -8,61 +8,80 @@ from __future__ import annotations
 
 import math
 import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from onepass.compiled.borrow import borrowed, held
 from onepass.compiled.kernel import kernel
 from onepass.streams.floats import LIMIT, UNSURE, ZERO, nearest
-from onepass.streams.lines import NEWLINE, RETURN, Lines
-from onepass.streams.stream import Chunk, Chunks, Position
-from onepass.streams.words import trailing_zeros, word
+from onepass.streams.lines import NEWLINE, RETURN, Window, count, windows
+from onepass.streams.stream import Chunk, Chunks, Position, in_order
+from onepass.streams.words import inlined, trailing_zeros, word
 
 SPACE, TAB, HASH, PLUS, MINUS, POINT, COLON = map(ord, " \t#+-.:")
 DIGIT_0, DIGIT_9, LOWER_D, LOWER_E, LOWER_I, LOWER_Q = map(ord, "09deiq")
 SIGN_BIT = np.uint64(1 << 63)
 TENS = np.array([10**k for k in range(9)], dtype=np.uint64)
+FLOAT_TENS = TENS.astype(np.float64)
 DIGIT_BITS = np.arange(10, dtype=np.float64).view(np.uint64)
 MOST_DIGITS = 19  # what a uint64 holds
 INT32_COLUMNS = 2**31 - 1  # wider chunks have int64 indices
 MOST_INDEX_DIGITS = 18
 MOST_EXPONENT_DIGITS = 4
 
-NO_EXAMPLE = re.compile(rb"(?:[ \t\r]*(?:#[^\n]*)?\n)*")
-NUMBER = re.compile(rb"[-+.0-9eE]+")
+NUMBER = re.compile(rb"(?:[0-9]+:)?([-+.0-9eE]+)")
 TOKEN = re.compile(rb"[^\s#]{0,60}")
 
 # How a call of `parse` ends.
 FINE, BAD_LABEL, BAD_INDEX, BAD_VALUE, TOO_SMALL, TOO_LARGE, NOT_ASCENDING = range(7)
 
 
-@kernel
+class Rows(NamedTuple):
+    """Rows in CSR form, with their labels and lines.
+
+    While they are parsed, labels and values are the bits of float64, and a number that Python must read is marked: the bits of a
+    NaN that say where it stands.
+    """
+
+    labels: Any
+    lines: Any
+    indptr: Any
+    indices: Any
+    values: Any
+
+
+@inlined
 def byte(data: Any, i: Any) -> Any:
     """The byte at i, without the look whether i is negative."""
     return np.int64(word(data, i) & np.uint64(255))
 
 
-@kernel
+@inlined
 def digit(c: Any) -> Any:
     """Whether the byte c is a digit."""
     return DIGIT_0 <= c <= DIGIT_9
 
 
-@kernel
+@inlined
 def digits(data: Any, i: Any) -> Any:
-    """The digits at i, eight at most: how many, and the number that they write. All eight at once, without a branch."""
+    """The digits at i, eight at most: how many, and the number that they write. All eight at once."""
     x = word(data, i) ^ np.uint64(0x3030303030303030)
     others = (((x & np.uint64(0x7F7F7F7F7F7F7F7F)) + np.uint64(0x7676767676767676)) | x) & np.uint64(0x8080808080808080)
-    count = trailing_zeros(others) >> 3
-    half = np.uint64(32 - 4 * count)
-    x = x << half << half  # two halves: a shift by all 64 bits has no meaning to the processor
+    bits = trailing_zeros(others) & 0x78
+    if bits == 0:
+        return 0, ZERO
+    x = x << np.uint64(-bits & 63)
     x = (x * np.uint64(10) + (x >> np.uint64(8))) & np.uint64(0x00FF00FF00FF00FF)
     x = (x * np.uint64(100) + (x >> np.uint64(16))) & np.uint64(0x0000FFFF0000FFFF)
-    return count, (x * np.uint64(10000) + (x >> np.uint64(32))) & np.uint64(0xFFFFFFFF)
+    return bits >> 3, (x * np.uint64(10000) + (x >> np.uint64(32))) & np.uint64(0xFFFFFFFF)
 
 
-@kernel
+@inlined
 def whole(data: Any, i: Any, w: Any) -> Any:
     """Digits of any number from i on, written behind w: where they end, and the new w."""
     count, x = digits(data, i)
@@ -120,13 +139,13 @@ def number(data: Any, i: Any) -> Any:
     return i, bits | SIGN_BIT if negative and bits != UNSURE else bits
 
 
-@kernel
+@inlined
 def ends(c: Any) -> Any:
     """Whether a number may end before the byte c."""
     return c <= SPACE or c == HASH
 
 
-@kernel
+@inlined
 def blanks(data: Any, i: Any) -> Any:
     """Where the blanks at i end."""
     while byte(data, i) == SPACE or byte(data, i) == TAB or byte(data, i) == RETURN:
@@ -134,165 +153,177 @@ def blanks(data: Any, i: Any) -> Any:
     return i
 
 
-@kernel
+@inlined
 def query(data: Any, i: Any) -> Any:
     """Whether `qid:` is at i."""
     head = byte(data, i) == LOWER_Q and byte(data, i + 1) == LOWER_I
     return head and byte(data, i + 2) == LOWER_D and byte(data, i + 3) == COLON
 
 
+@inlined
+def decimal(data: Any, i: Any) -> Any:
+    """Read the number at i, which begins with a digit, as long as it is short: where it ends (i itself if not here), its bits.
+
+    With 15 digits at most, the digits and the power of ten are float64 without error, and their quotient is rounded once.
+    """
+    if byte(data, i + 1) == POINT:
+        point, w = i + 1, np.uint64(byte(data, i) - DIGIT_0)
+    else:
+        length, w = digits(data, i)
+        point = i + length
+        if length == 8:
+            return i, ZERO
+        if byte(data, point) != POINT:
+            return point, np.float64(np.int64(w)).view(np.uint64)
+    length, x = digits(data, point + 1)
+    w = w * TENS[length] + x
+    return point + 1 + length, np.float64(np.float64(np.int64(w)) / FLOAT_TENS[length]).view(np.uint64)
+
+
+@inlined
+def usual(data: Any, i: Any) -> Any:
+    """Read the entry at i as nearly all are written: where it ends (i itself if it is another), its index, the bits of its value.
+
+    What follows is guessed, by branches, where it could be computed: the processor then goes on before it knows.
+    """
+    length, index = digits(data, i)
+    if length == 0 or byte(data, i + length) != COLON:
+        return i, index, ZERO
+    first = i + length + 1
+    if digit(byte(data, first)):
+        if byte(data, first + 1) <= SPACE:
+            return first + 1, index, DIGIT_BITS[byte(data, first) - DIGIT_0]
+        stop, bits = decimal(data, first)
+    elif byte(data, first) == MINUS and digit(byte(data, first + 1)):
+        stop, bits = decimal(data, first + 1)
+        bits |= SIGN_BIT
+    else:
+        return i, index, ZERO
+    return stop if byte(data, stop) <= SPACE else i, index, bits
+
+
 @kernel
-def example(data: Any, i: Any, base: Any, width: Any, row: Any, labels: Any, room: Any, entries: Any, helps: Any) -> Any:
+def entry(data: Any, i: Any) -> Any:
+    """Read the entry at i, however it is written: how it ended, where, its index, and the bits of its value."""
+    colon, index = whole(data, i, ZERO)
+    if byte(data, colon) != COLON or colon == i:
+        return BAD_INDEX, i, index, ZERO
+    if colon - i > MOST_INDEX_DIGITS:
+        return TOO_LARGE, i, index, ZERO
+    stop, bits = number(data, colon + 1)
+    if stop == colon + 1 or not ends(byte(data, stop)):
+        return BAD_VALUE, i, index, ZERO
+    return FINE, stop, index, bits
+
+
+@inlined
+def example(data: Any, i: Any, base: Any, width: Any, row: Any, entries: Any, marks: Any, rows: Any) -> Any:
     """Parse the line at i, which holds an example.
 
-    Returns how it ended, where (before the line end, or at what was wrong), the numbers of entries and of hard numbers
-    after it, and its last column.
+    Returns how it ended, where (before the line end, or at what was wrong), and the numbers of entries and marks after it.
     """
-    column = -1
-    stop, labels[row] = number(data, i)
+    stop, rows.labels[row] = number(data, i)
     if stop == i or not ends(byte(data, stop)):
-        return BAD_LABEL, i, entries, helps, column
-    if labels[row] == UNSURE:
-        room.hard[helps, 0], room.hard[helps, 1] = -1 - row, i
-        helps += 1
+        return BAD_LABEL, i, entries, marks
+    if rows.labels[row] == UNSURE:
+        rows.labels[row] += np.uint64(i + 1)
+        marks += 1
     i = blanks(data, stop)
     if query(data, i):
         while not ends(byte(data, i)):
             i += 1
-        i = blanks(data, i)
-    while byte(data, i) != NEWLINE and byte(data, i) != HASH:
-        token = i
-        previous = column
-        i, index = whole(data, i, ZERO)
-        column = np.int64(index) - base
-        if byte(data, i) != COLON or i == token:
-            return BAD_INDEX, token, entries, helps, previous
-        if column >= width or i - token > MOST_INDEX_DIGITS:
-            return TOO_LARGE, token, entries, helps, previous
+    column = -1
+    while True:
+        stop, index, bits = usual(data, i)
+        if stop == i:
+            i = blanks(data, i)
+            if byte(data, i) == NEWLINE or byte(data, i) == HASH:
+                return FINE, i, entries, marks
+            how, stop, index, bits = entry(data, i)
+            if how != FINE:
+                return how, i, entries, marks
+            if bits == UNSURE:
+                bits += np.uint64(i + 1)
+                marks += 1
+        previous, column = column, np.int64(index) - base
+        if column >= width:
+            return TOO_LARGE, i, entries, marks
         if column <= previous:
-            return NOT_ASCENDING if column >= 0 else TOO_SMALL, token, entries, helps, previous
-        i += 1
-        if digit(byte(data, i)) and byte(data, i + 1) <= SPACE:
-            stop, bits = i + 1, DIGIT_BITS[byte(data, i) - DIGIT_0]
-        else:
-            stop, bits = number(data, i)
-        if stop == i or not ends(byte(data, stop)):
-            return BAD_VALUE, token, entries, helps, previous
-        if bits == UNSURE:
-            room.hard[helps, 0], room.hard[helps, 1] = entries, i
-            helps += 1
-        room.indices[entries], room.values[entries] = column, bits
+            return NOT_ASCENDING if column >= 0 else TOO_SMALL, i, entries, marks
+        rows.indices[entries], rows.values[entries] = column, bits
         entries += 1
-        i = blanks(data, stop)
-    return FINE, i, entries, helps, column
+        i = stop + 1 if byte(data, stop) == SPACE else blanks(data, stop)
 
 
 @kernel
-def parse(data: Any, i: Any, end: Any, limit: Any, base: Any, width: Any, labels: Any, indptr: Any, room: Any) -> Any:
-    """Parse up to `limit` rows from the whole lines `data[i:end]`.
+def parse(data: Any, end: Any, line: Any, base: Any, width: Any, rows: Any) -> Any:
+    """Parse the whole lines `data[:end]`, the first of which has the number `line`.
 
-    Labels and values are the bits of float64. The slots and offsets of numbers for Python go to `room.hard`, a label's slot as
-    -1 - row. Returns how it ended, where (after the last line, or at what was wrong), the numbers of lines, rows, entries and
-    hard numbers, and the last column of them all.
+    Returns how it ended, where (after the last line, or at what was wrong), and the numbers of rows, entries and marks.
     """
-    how, lines, rows, entries, helps, last = FINE, 0, 0, 0, 0, -1
-    while i < end and rows < limit:
+    owned = (data, rows)
+    data, rows = borrowed(owned)
+    how, i, row, entries, marks = FINE, 0, 0, 0, 0
+    rows.indptr[0] = 0
+    while i < end:
         i = blanks(data, i)
         if byte(data, i) != NEWLINE and byte(data, i) != HASH:
-            how, i, entries, helps, column = example(data, i, base, width, rows, labels, room, entries, helps)
+            rows.lines[row] = line
+            how, i, entries, marks = example(data, i, base, width, row, entries, marks, rows)
             if how != FINE:
                 break
-            last = max(last, column)
-            rows += 1
-            indptr[rows] = entries
+            row += 1
+            rows.indptr[row] = entries
         while byte(data, i) != NEWLINE:
             i += 1
         i += 1
-        lines += 1
-    return how, i, lines, rows, entries, helps, last
-
-
-class Room(NamedTuple):
-    """Where `parse` puts the entries and the hard numbers."""
-
-    indices: Any
-    values: Any
-    hard: Any
+        line += 1
+    held(owned)
+    return how, i, row, entries, marks
 
 
 class _Piece(NamedTuple):
-    labels: Any
-    indptr: Any
-    indices: Any
-    values: Any
+    """What a window held: rows, the raw bytes read so far, and what was wrong with the line after the rows, if there is one."""
 
-
-def _room(size: int) -> Room:
-    """Room for all that `size` bytes can hold: an entry takes four bytes at least, and so does a hard number."""
-    most = size // 4 + 1
-    return Room(np.empty(most, dtype=np.int64), np.empty(most, dtype=np.uint64), np.empty((most, 2), dtype=np.int64))
+    rows: Rows
+    bytes: int
+    error: ValueError | None
 
 
 class _Parser:
-    """Calls `parse` on the lines of a file, gives Python the hard numbers, and says what was wrong and where."""
+    """Calls `parse` on windows, gives Python the hard numbers, and says what was wrong and where. Threads may share it."""
 
-    def __init__(self, lines: Lines, name: str, chunk: int, features: int | None, zero_based: bool) -> None:
-        self._lines, self._name = lines, name
-        self._features, self._base = features, 0 if zero_based else 1
-        self._labels, self._indptr = np.empty(chunk, dtype=np.uint64), np.zeros(chunk + 1, dtype=np.int64)
-        self._room = _room(0)
-        self.width = features or 0
-        self.line = 1  # of the next byte to parse
+    def __init__(self, name: str, features: int | None, zero_based: bool) -> None:
+        self._name, self._features, self._base = name, features, 0 if zero_based else 1
+        self.spare: deque[Any] = deque()  # data of windows that are done with
 
-    def skip(self) -> None:
-        """Go to the next line that holds an example."""
-        found = NO_EXAMPLE.match(self._lines.data.data, self._lines.start, self._lines.end)
-        if found:
-            self.line += self._lines.newlines(self._lines.start, found.end())
-            self._lines.start = found.end()
-
-    def next(self, limit: int) -> _Piece:
-        """Up to `limit` rows of the lines in the window."""
-        lines = self._lines
-        if lines.end - lines.start > 4 * (len(self._room.indices) - 1):
-            self._room = _room(lines.end - lines.start)
+    def piece(self, window: Window) -> _Piece:
+        """The rows of a window."""
         width = 10**MOST_INDEX_DIGITS if self._features is None else self._features
-        how, stop, ended, rows, entries, helps, last = parse(
-            lines.data, lines.start, lines.end, limit, self._base, width, self._labels, self._indptr, self._room
-        )
-        labels, values = self._labels[:rows].view(np.float64).copy(), self._room.values[:entries].view(np.float64).copy()
-        for slot, offset in self._room.hard[:helps].tolist():
-            exact = self._hard_number(offset)
-            if slot >= 0:
-                values[slot] = exact
-            elif -1 - slot < rows:
-                labels[-1 - slot] = exact
-        if how != FINE:
-            raise self._error(stop, self._complaint(how, stop, entries))
-        self.line += ended
-        lines.start = stop
-        if self._features is None:
-            self.width = max(self.width, last + 1)
-        indices = self._room.indices[:entries].astype(np.int32 if self.width <= INT32_COLUMNS else np.int64)
-        return _Piece(labels, self._indptr[: rows + 1].copy(), indices, values)
+        most = count(window.data[: window.end], np.uint8(COLON))  # entries
+        for index in (np.int32, np.int64):
+            rows = Rows(
+                np.empty(window.lines, dtype=np.uint64),
+                np.empty(window.lines, dtype=np.int64),
+                np.empty(window.lines + 1, dtype=np.int64),
+                np.empty(most, dtype=index),
+                np.empty(most, dtype=np.uint64),
+            )
+            reach = min(width, np.iinfo(index).max)
+            how, stop, done, entries, marks = parse(window.data, window.end, window.line, self._base, reach, rows)
+            if how != TOO_LARGE or reach == width:
+                break
+        complaint = "" if how == FINE else self._complaint(how, window.data, stop, rows.indices[:entries])
+        rows = rows._replace(labels=rows.labels.view(np.float64), values=rows.values.view(np.float64))
+        if marks:
+            done, complaint = _read_marked(window.data, rows, done, entries, complaint)
+        error = ValueError(f"{self._name}, line {rows.lines[done]}: {complaint}") if complaint else None
+        self.spare.append(window.data)
+        return _Piece(_cut(rows, 0, done), window.bytes, error)
 
-    def _token(self, offset: int) -> str:
-        found = TOKEN.match(self._lines.data.data, offset)
-        return bytes(found.group()).decode(errors="backslashreplace") if found else ""
-
-    def _hard_number(self, offset: int) -> float:
-        found = NUMBER.match(self._lines.data.data, offset)
-        value = float(bytes(found.group())) if found else math.nan
-        if not math.isfinite(value):
-            raise self._error(offset, f"{self._token(offset)} is too large for a float64")
-        return value
-
-    def _error(self, offset: int, complaint: str) -> ValueError:
-        line = self.line + self._lines.newlines(self._lines.start, offset)
-        return ValueError(f"{self._name}, line {line}: {complaint}")
-
-    def _complaint(self, how: int, offset: int, entries: int) -> str:
-        token = self._token(offset)
+    def _complaint(self, how: int, data: Any, offset: int, indices: Any) -> str:
+        found = TOKEN.match(data.data, offset)
+        token = bytes(found.group()).decode(errors="backslashreplace") if found else ""
         if how == BAD_LABEL:
             if "," in token:
                 return f"the label {token} is a list; examples with several labels are not supported"
@@ -309,36 +340,67 @@ class _Parser:
         if how == TOO_LARGE:
             most = "18 digits" if self._features is None else f"features={self._features}"
             return f"feature index {index} is beyond {most}"
-        before = int(self._room.indices[entries - 1]) + self._base
-        return f"feature index {index} comes after {before}; indices must ascend, each only once"
+        return f"feature index {index} comes after {indices[-1] + self._base}; indices must ascend, each only once"
 
 
-def read(file: Any, raw: Any, name: str, chunk: int, features: int | None, zero_based: bool) -> Chunks:
-    """The chunks of a file of LIBSVM text."""
-    lines = Lines(file)
-    parser = _Parser(lines, name, chunk, features, zero_based)
-    rows = held = 0
-    line = 1
-    pieces: list[_Piece] = []
-    while lines.start < lines.end or lines.fill():
-        if held == 0:
-            parser.skip()
-            line = parser.line
-        pieces.append(parser.next(chunk - held))
-        held += len(pieces[-1].labels)
-        if held == chunk:
-            yield _join(pieces, parser.width, Position(rows, line, raw.count))
-            rows, held, pieces = rows + held, 0, []
+def _read_marked(data: Any, rows: Rows, done: int, entries: int, complaint: str) -> tuple[int, str]:
+    """Let Python read the marked numbers: how many rows are good after that, and the complaint about the next one."""
+    labels, values = rows.labels[: done + bool(complaint)], rows.values[:entries]
+    marked = [(labels, slot, slot) for slot in np.flatnonzero(np.isnan(labels))]
+    slots = np.flatnonzero(np.isnan(values))
+    owners = np.searchsorted(rows.indptr[: done + 1], slots, side="right") - 1
+    marked += [(values, slot, row) for slot, row in zip(slots, owners, strict=True)]
+    for numbers, slot, row in sorted(marked, key=lambda mark: mark[2]):  # a label is before the values of its row
+        found = NUMBER.match(data.data, int(numbers[slot].view(np.uint64) - UNSURE) - 1)
+        text = bytes(found.group(1)).decode() if found else ""
+        numbers[slot] = float(text)
+        if math.isinf(numbers[slot]):
+            return int(row), f"{text} is too large for a float64"
+    return done, complaint
+
+
+def _cut(rows: Rows, start: int, end: int) -> Rows:
+    """The rows from start to end, without a copy."""
+    entries = slice(rows.indptr[start], rows.indptr[end])
+    indptr = rows.indptr[start : end + 1]
+    return Rows(rows.labels[start:end], rows.lines[start:end], indptr, rows.indices[entries], rows.values[entries])
+
+
+def _groups(pieces: Iterable[_Piece], chunk: int) -> Iterator[tuple[list[Rows], int]]:
+    """The rows of each chunk, in as many parts as there are pieces that they come from, and the raw bytes read so far."""
+    parts: list[Rows] = []
+    held = read = 0
+    for rows, read, error in pieces:
+        start, size = 0, len(rows.labels)
+        while start < size:
+            end = min(size, start + chunk - held)
+            parts.append(_cut(rows, start, end))
+            held += end - start
+            start = end
+            if held == chunk:
+                yield parts, read
+                parts, held = [], 0
+        if error is not None:
+            raise error
     if held:
-        yield _join(pieces, parser.width, Position(rows, line, raw.count))
+        yield parts, read
 
 
-def _join(pieces: list[_Piece], width: int, position: Position) -> Chunk:
-    starts = np.cumsum([0] + [len(piece.values) for piece in pieces])
-    indptr = np.concatenate([[0], *(piece.indptr[1:] + start for piece, start in zip(pieces, starts, strict=False))])
-    labels, indices, values = (
-        parts[0] if len(parts) == 1 else np.concatenate(parts)
-        for parts in zip(*((piece.labels, piece.indices, piece.values) for piece in pieces), strict=True)
-    )
-    X = csr_array((values, indices, indptr.astype(indices.dtype)), shape=(len(labels), width))
-    return Chunk(X, labels, position, None)
+def read(file: Any, raw: Any, name: str, chunk: int, features: int | None, zero_based: bool, workers: int) -> Chunks:
+    """The chunks of a file of LIBSVM text, parsed by so many threads; by the caller's if there are none."""
+    done, width = 0, features or 0
+    parser = _Parser(name, features, zero_based)
+    with closing(in_order(windows(file, raw, chunk, parser.spare), parser.piece, workers)) as pieces:
+        for parts, read_bytes in _groups(pieces, chunk):
+            labels, indices, values = (
+                of_parts[0] if len(parts) == 1 else np.concatenate(of_parts)
+                for of_parts in zip(*((part.labels, part.indices, part.values) for part in parts), strict=True)
+            )
+            if features is None:
+                width = max(width, int(indices.max(initial=-1)) + 1)
+            index = np.int32 if width <= INT32_COLUMNS else np.int64
+            indptr = np.zeros(len(labels) + 1, dtype=index)
+            np.cumsum(np.concatenate([np.diff(part.indptr) for part in parts]), out=indptr[1:])
+            X = csr_array((values, indices.astype(index, copy=False), indptr), shape=(len(labels), width))
+            yield Chunk(X, labels, Position(done, int(parts[0].lines[0]), read_bytes), None)
+            done += len(labels)

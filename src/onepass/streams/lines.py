@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import deque
+from collections.abc import Generator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from onepass.compiled.kernel import kernel
 
 BLOCK = 1 << 20
+WINDOW = 2  # blocks
+STRIDE = 1 << 12
 SPARE = 16  # bytes after the last line, so that a word can be read at every byte
 NEWLINE, RETURN = 10, 13
 NEVER = 256  # not a byte
@@ -50,9 +54,72 @@ class Lines:
         self.end = self._filled
         return True
 
-    def newlines(self, start: int, end: int) -> int:
-        """The number of line ends in `data[start:end]`."""
-        return int(np.count_nonzero(self.data[start:end] == NEWLINE))
+
+class Window(NamedTuple):
+    """Whole lines, `data[:end]`: the number of the first and how many, and the raw bytes that were read when it was made."""
+
+    data: Any
+    end: int
+    line: int
+    lines: int
+    bytes: int
+
+
+def windows(file: Any, raw: Any, chunk: int, spare: deque[Any]) -> Generator[Window, None, None]:
+    """The lines of a file, each window in memory of its own: a multiple of `chunk` lines where so many fit, and else what fits.
+
+    A window is ready as soon as it has `chunk` lines, so that nobody waits for more of a slow pipe than for those. `spare` is for
+    the data of windows that are done with: fresh memory costs more than to read into it.
+    """
+    rest, lines, line = np.empty(0, dtype=np.uint8), 0, 1
+    more = True
+    while more:
+        data = spare.pop() if spare else np.empty(WINDOW * BLOCK, dtype=np.uint8)
+        if len(data) < 2 * len(rest) + SPARE:
+            data = np.empty(2 * len(rest) + SPARE, dtype=np.uint8)
+        data[: len(rest)] = rest
+        filled = len(rest)
+        while more and (lines == 0 or (lines < chunk and filled < len(data) - SPARE)):
+            if filled == len(data) - SPARE:
+                data = np.concatenate([data, np.empty_like(data)])
+            read = file.readinto(data.data[filled:-SPARE])
+            if not read:
+                more = False
+                if filled > 0 and data[filled - 1] != NEWLINE:
+                    data[filled] = NEWLINE
+                    read = 1
+            lines += count(data[filled : filled + read], np.uint8(NEWLINE))
+            filled += read
+        surplus = lines % chunk if more and lines > chunk else 0
+        end = without_last_lines(data, filled, surplus)
+        if end > 0:
+            yield Window(data, end, line, lines - surplus, raw.count)
+        line += lines - surplus
+        rest, lines = data[end:filled], surplus
+
+
+@kernel
+def count(data: Any, byte: Any) -> Any:
+    """How often the byte occurs."""
+    total: Any = 0
+    for i in range(len(data)):
+        total += np.int64(data[i] == byte)
+    return total
+
+
+@kernel
+def without_last_lines(data: Any, end: Any, surplus: Any) -> Any:
+    """Where `data[:end]` ends without so many whole lines at its end, and without what follows them."""
+    while end >= STRIDE:
+        found = count(data[end - STRIDE : end], np.uint8(NEWLINE))
+        if found > surplus:
+            break
+        surplus -= found
+        end -= STRIDE
+    while end > 0 and (data[end - 1] != NEWLINE or surplus > 0):
+        surplus -= data[end - 1] == NEWLINE
+        end -= 1
+    return end
 
 
 @kernel

@@ -26,6 +26,7 @@ ENDINGS = {
     "npz": "npz",
 }
 FORMATS = ("libsvm", "csv", "tsv", "parquet", "jsonl", "npz")
+WORKERS = min(2, os.cpu_count() or 1)  # that parse: two are enough to keep a learner busy
 TASKS = (None, "classification", "regression")
 
 
@@ -62,7 +63,7 @@ def open(
     task : "classification" or "regression", optional
         A regression reads the labels of a table as float64 from the start, and refuses strings.
     threads : bool
-        Read and parse in a second thread, a few chunks ahead.
+        Read and parse in other threads, a few chunks ahead; LIBSVM text in two of them.
     zero_based : bool
         Whether the feature indices of a LIBSVM file start at 0 instead of 1.
 
@@ -110,12 +111,12 @@ def open(
                 return
             file = Unpacked(raw, place.name)
             if kind == "libsvm":
-                yield from libsvm.read(file, raw, place.name, chunk, features, zero_based)
+                yield from libsvm.read(file, raw, place.name, chunk, features, zero_based, WORKERS if threads else 0)
             else:
                 form = tables.Json(place.name) if kind == "jsonl" else tables.Csv(place.name, delimiter)
                 yield from tables.read_text(file, raw, place.name, chunk, form, choose)
 
-    return Stream(read, place.name, place.size, place.once, threads)
+    return Stream(read, place.name, place.size, place.once, threads and kind != "libsvm")  # which has threads of its own
 
 
 def _guess(name: str) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import itertools
 import queue
 import threading
 import weakref
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 AHEAD = 2  # chunks that wait for the learner
 PATIENCE = 1.0  # seconds: a thread that waits for bytes from a terminal cannot be interrupted
@@ -72,7 +72,7 @@ class Stream:
     def _chunks(self) -> Chunks:
         chunks = self._read()
         empty = True
-        with closing(_in_background(chunks) if self._threads else chunks) as chunks:
+        with closing(in_order(chunks, lambda chunk: chunk, int(self._threads))) as chunks:
             for chunk in chunks:
                 self.position = chunk.position
                 empty = False
@@ -97,42 +97,84 @@ class _Failure:
         self.error = error
 
 
-Queue = queue.Queue[Chunk | _Failure | None]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
-def _in_background(chunks: Chunks) -> Chunks:
-    """The same chunks, made by a thread of their own that is a few of them ahead."""
-    ready = Queue(AHEAD)
-    stop = threading.Event()
-    thread = threading.Thread(target=_produce, args=(chunks, ready, stop), name="onepass-stream", daemon=True)
-    finish = partial(_finish, thread, ready, stop)
-    atexit.register(finish)  # else the interpreter ends with the thread inside compiled code
-    thread.start()
+def in_order(items: Generator[Item, None, None], work: Callable[[Item], Result], workers: int) -> Generator[Result, None, None]:
+    """`work(item)` for each of the items, in their order, made by threads that are a few of them ahead.
+
+    The threads take the items one at a time and work on them side by side. Without workers, the caller does it all.
+    """
+    if workers == 0:
+        with closing(items):
+            for item in items:
+                yield work(item)
+        return
+    crew = _Crew(items, work, workers)
+    atexit.register(crew.finish)  # else the interpreter ends with a thread inside compiled code
     try:
-        while (item := ready.get()) is not None:
-            if isinstance(item, _Failure):
-                raise item.error
-            yield item
+        yield from crew.results()
     finally:
-        atexit.unregister(finish)
-        finish()
+        atexit.unregister(crew.finish)
+        crew.finish()
 
 
-def _produce(chunks: Chunks, ready: Queue, stop: threading.Event) -> None:
-    last: _Failure | None = None
-    try:
-        with closing(chunks):
-            for chunk in chunks:
-                ready.put(chunk)
-                if stop.is_set():
-                    break
-    except BaseException as error:
-        last = _Failure(error)
-    ready.put(last)
+class _Crew(Generic[Item, Result]):
+    """The threads of `in_order`. None marks the end of the results."""
 
+    def __init__(self, items: Generator[Item, None, None], work: Callable[[Item], Result], workers: int) -> None:
+        self._items, self._work = items, work
+        self._turn = threading.Lock()  # to take the next item
+        self._taken = 0
+        self._ahead = threading.Semaphore(workers + AHEAD)
+        self._done: queue.SimpleQueue[tuple[int, Result | _Failure | None]] = queue.SimpleQueue()
+        self._stop = False
+        self._threads = [threading.Thread(target=self._run, name="onepass-stream", daemon=True) for _ in range(workers)]
+        for thread in self._threads:
+            thread.start()
 
-def _finish(thread: threading.Thread, ready: Queue, stop: threading.Event) -> None:
-    stop.set()
-    while not ready.empty():  # room for the chunk and the end that the thread may still want to put
-        ready.get()
-    thread.join(PATIENCE)
+    def results(self) -> Generator[Result, None, None]:
+        early: dict[int, Result | _Failure | None] = {}
+        for number in itertools.count():
+            while number not in early:
+                other, result = self._done.get()
+                early[other] = result
+            result = early.pop(number)
+            if result is None:
+                return
+            if isinstance(result, _Failure):
+                raise result.error
+            self._ahead.release()
+            yield result
+
+    def _run(self) -> None:
+        result: Result | _Failure | None
+        while True:
+            self._ahead.acquire()
+            with self._turn:
+                number = self._taken
+                self._taken += 1
+                try:
+                    if self._stop:
+                        self._items.close()
+                    item = next(self._items)
+                except StopIteration:
+                    self._done.put((number, None))
+                    return
+                except BaseException as error:
+                    self._done.put((number, _Failure(error)))
+                    return
+            try:
+                result = self._work(item)
+            except BaseException as error:
+                result = _Failure(error)
+            self._done.put((number, result))
+            del item, result  # while this thread waits, nobody else should have to hold them
+
+    def finish(self) -> None:
+        self._stop = True
+        for _ in self._threads:
+            self._ahead.release()
+        for thread in self._threads:
+            thread.join(PATIENCE / len(self._threads))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
-from numba.core.extending import intrinsic, overload
+from numba.core.extending import intrinsic, overload, register_jitable
 from numba.np.arrayobj import make_array
+
+# Part of every kernel that calls it, for what runs at every byte; and floating point to the letter, unlike a kernel's own.
+inlined: Callable[[Callable[..., Any]], Any] = register_jitable(nogil=True, error_model="numpy", forceinline=True)
 
 
 def word(data: Any, i: Any) -> Any:
