@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import validate_parameter_constraints
 
-from onepass.base.errors import DivergedError
+from onepass.base.errors import DivergedError, ModelFileError
 from onepass.base.inputs import Rows, named_values, rows_of
 from onepass.base.saving import pack_state, pack_value, unpack_state, unpack_value, write
 from onepass.base.state import Array, Field, State
@@ -142,6 +142,10 @@ class Estimator(BaseEstimator):
         """Write the model to a file that `onepass.load` reads; going on from there gives the same bits as never having stopped."""
         write(path, *self._pack())
 
+    def _companions(self) -> set[str]:
+        """The arrays that the parameters call for, beside those of the fields."""
+        return set()
+
     def _pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
         parameters = {name: pack_value(value) for name, value in self.get_params(deep=False).items()}
         header: dict[str, Any] = {"class": type(self).__name__, "parameters": parameters, "state": None}
@@ -153,7 +157,10 @@ class Estimator(BaseEstimator):
     def _unpack(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
         estimator = cls(**{name: unpack_value(value) for name, value in header["parameters"].items()})
         if header["state"] is not None:
+            estimator._check_parameters()
             estimator._state = unpack_state(header["state"], arrays, cls._forms, estimator._sizes())
+            if missing := estimator._companions() - set(arrays):
+                raise ModelFileError(f"The model file is damaged: {', '.join(sorted(missing))} is missing.")
         return estimator
 
     def _columns(self, state: State) -> dict[str, int]:
@@ -166,12 +173,12 @@ class Estimator(BaseEstimator):
     # --- features ---
 
     def _rows(self, X: Any, state: State) -> Rows:
-        """Rows to predict. Features that a growing model does not know count for nothing."""
+        """Rows to predict. Features that a growing model does not know count for nothing, unless their weights are drawn already."""
         if are_named(X):
             return self._named_rows(X, state, grow=state.foresees)[0]
         rows = rows_of(X, self, fitted=True)
         if rows.width > state.n_features and state.grow_features and not state.foresees:
-            return Rows(rows.data[:, : state.n_features])
+            return rows.narrowed(state.n_features)
         self._check_width(rows.width, state)
         return rows
 
@@ -200,10 +207,8 @@ class Estimator(BaseEstimator):
             indices.extend(j for j, _ in pairs)
             values.extend(value for _, value in pairs)
             indptr.append(len(indices))
-        shape = (len(examples), len(columns) + len(newcomers))
-        return Rows(
-            sp.csr_array((np.array(values, float), np.array(indices, np.int32), np.array(indptr, np.int32)), shape)
-        ), newcomers
+        csr = (np.array(indptr, np.int32), np.array(indices, np.int32), len(columns) + len(newcomers))
+        return Rows(np.array(values, float), csr), newcomers
 
     # --- refusals ---
 
@@ -231,7 +236,7 @@ class Estimator(BaseEstimator):
             named = named_values(x)
             self._check_named(named)
             x = np.array(list(named.values()))
-        self._refuse(Rows(x.tocsr() if sp.issparse(x) else np.asarray(x).reshape(1, -1)), 0)
+        self._refuse(Rows(x.toarray() if sp.issparse(x) else np.asarray(x).reshape(1, -1)), 0)
 
     def _check_named(self, named: dict[str, float]) -> None:
         for name, value in named.items():

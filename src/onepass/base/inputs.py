@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -23,34 +24,47 @@ BLOCK_ROWS, BLOCK_BYTES = 8192, 1 << 22
 class Rows:
     """A table of numbers, dense or CSR, handed out in typed, read-only blocks."""
 
-    def __init__(self, data: Any, names: list[str] | None = None) -> None:
-        self.data = data
+    def __init__(self, values: Any, csr: tuple[Any, Any, int] | None = None, names: list[str] | None = None) -> None:
+        """Dense `values`, or those of CSR rows with csr = (indptr, indices, width)."""
         self.names = names
-        self.sparse = sp.issparse(data)
-        self.n, self.width = data.shape
-        self._indptr: Any = None
-        if self.sparse:
-            self._indptr, self._indices, self._values = map(readonly, (data.indptr, data.indices, data.data))
+        self.sparse = csr is not None
+        if csr is None:
+            self._values = values
+            self.n, self.width = values.shape
+        else:
+            indptr, indices, self.width = csr
+            # The loop is compiled for two types of indices, and trusts what it gets.
+            kind = np.int64 if np.int64 in (indptr.dtype, indices.dtype) else np.int32
+            self._indptr, self._indices = (readonly(np.ascontiguousarray(a, kind)) for a in (indptr, indices))
+            self._values = readonly(np.ascontiguousarray(values))
+            self.n = len(indptr) - 1
+
+    @property
+    def data(self) -> Any:
+        """The table as users know it: an array or a `csr_array`."""
+        if not self.sparse:
+            return self._values
+        return sp.csr_array((self._values, self._indices, self._indptr), (self.n, self.width))
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type to learn in: float32 stays float32, anything else is float64."""
-        return FLOATS[1] if self.data.dtype == FLOATS[1] else FLOATS[0]
+        return FLOATS[1] if self._values.dtype == FLOATS[1] else FLOATS[0]
 
     @property
     def nbytes(self) -> int:
-        return int(self._values.nbytes + self._indices.nbytes) if self.sparse else int(self.data.nbytes)
+        return int(self._values.nbytes + (self._indices.nbytes if self.sparse else 0))
 
-    def blocks(self, start: int = 0) -> Iterator[tuple[int, int]]:
+    def blocks(self) -> Iterator[tuple[int, int]]:
         row_bytes = max(1, self.nbytes // max(1, self.n))
-        step = int(np.clip(BLOCK_BYTES // row_bytes, 16, BLOCK_ROWS))
-        for first in range(start, self.n, step):
+        step = min(max(BLOCK_BYTES // row_bytes, 16), BLOCK_ROWS)
+        for first in range(0, self.n, step):
             yield first, min(first + step, self.n)
 
     def block(self, start: int, stop: int, dtype: np.dtype[Any], bias: Any) -> Any:
         """Rows start..stop as the record that kernels take. C-ordered data of this type is not copied."""
         if not self.sparse:
-            return DenseRows(readonly(np.ascontiguousarray(self.data[start:stop], dtype)), bias)
+            return DenseRows(readonly(np.ascontiguousarray(self._values[start:stop], dtype)), bias)
         indptr = self._indptr[start : stop + 1]
         if self._values.dtype == dtype:
             return SparseRows(indptr, self._indices, self._values, bias)
@@ -61,26 +75,32 @@ class Rows:
     def part(self, start: int, stop: int) -> Rows:
         """Some of the rows, not copied."""
         if not self.sparse:
-            return Rows(self.data[start:stop], self.names)
+            return Rows(self._values[start:stop], names=self.names)
         low, high = self._indptr[start], self._indptr[stop]
-        indptr = self._indptr[start : stop + 1] - low
-        return Rows(
-            sp.csr_array((self._values[low:high], self._indices[low:high], indptr), (stop - start, self.width)), self.names
-        )
+        csr = (self._indptr[start : stop + 1] - low, self._indices[low:high], self.width)
+        return Rows(self._values[low:high], csr, self.names)
+
+    def narrowed(self, width: int) -> Rows:
+        """The first columns only."""
+        data = self.data[:, :width]
+        return from_csr(data) if self.sparse else Rows(data)
 
     def room(self) -> Any:
         """Room for new numbers in the places of the old ones."""
-        return np.empty(len(self._values) if self.sparse else self.data.shape, self.dtype)
+        return np.empty(self._values.shape, self.dtype)
 
     def with_values(self, values: Any) -> Rows:
         """The same places with other numbers, in the order of `room`."""
-        if not self.sparse:
-            return Rows(values, self.names)
-        return Rows(sp.csr_array((values, self._indices, self._indptr), self.data.shape), self.names)
+        return Rows(values, (self._indptr, self._indices, self.width) if self.sparse else None, self.names)
 
     def values(self, t: int) -> Any:
         """The stored numbers of row t."""
-        return self._values[self._indptr[t] : self._indptr[t + 1]] if self.sparse else self.data[t]
+        return self._values[self._indptr[t] : self._indptr[t + 1]] if self.sparse else self._values[t]
+
+
+def from_csr(X: Any, names: list[str] | None = None) -> Rows:
+    """Rows of a scipy CSR matrix, whose indices ascend."""
+    return Rows(X.data, (X.indptr, X.indices, X.shape[1]), names)
 
 
 def readonly(array: Any) -> Any:
@@ -116,7 +136,7 @@ def rows_of(X: Any, estimator: Any, *, fitted: bool) -> Rows:
     checked = check_array(
         X, accept_sparse="csr", accept_large_sparse=True, ensure_all_finite=False, estimator=estimator, input_name="X"
     )
-    return Rows(_canonical(checked) if sp.issparse(checked) else np.asarray(checked), names)
+    return from_csr(_canonical(checked), names) if sp.issparse(checked) else Rows(np.asarray(checked), names=names)
 
 
 def _canonical(X: Any) -> Any:
@@ -144,8 +164,8 @@ def one_row(x: Any) -> Any:
 
 def named_values(x: Mapping[str, Any]) -> dict[str, float]:
     """A dict of features with numbers only: text becomes the feature "name=text" of value 1, as in scikit-learn's hasher."""
-    if all(type(value) is float or type(value) is int for value in x.values()):
-        return dict(x)
+    if all(type(value) is float for value in x.values()):
+        return x if type(x) is dict else dict(x)
     named: dict[str, float] = {}
     for name, value in x.items():
         if isinstance(value, str):
@@ -155,4 +175,23 @@ def named_values(x: Mapping[str, Any]) -> dict[str, float]:
                 named[name] = float(value)
             except (TypeError, ValueError):
                 raise TypeError(f"Feature {name!r} has the value {value!r}; give a number or a text.") from None
+            except OverflowError:
+                raise ValueError(f"Feature {name!r} has the value {value!r}, which is too large.") from None
     return named
+
+
+Places = tuple[list[str], Any, Any, Any]  # the names, indptr and indices of a row, and the order of its values
+
+
+def places(columns: dict[str, int] | None, x: dict[str, Any], ignore_new: bool) -> Places | None:
+    """The places of a dict's features, good for every dict with the same keys in the same order; None if it needs a closer look."""
+    if columns is None or not all(isinstance(value, float | int) for value in x.values()):
+        return None
+    found = [(j, position) for position, name in enumerate(x) if (j := columns.get(name)) is not None]
+    if len(found) < len(x) and not ignore_new:
+        return None
+    order = None
+    if len(found) < len(x) or any(a > b for a, b in pairwise(found)):
+        found.sort()
+        order = np.array([position for _, position in found], np.intp)
+    return list(x), np.array([0, len(found)], np.int32), np.array([j for j, _ in found], np.int32), order

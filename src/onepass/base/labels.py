@@ -21,7 +21,9 @@ def label_array(y: Any, n: int | None = None) -> Array:
     """Labels as a 1-d array of bool, numbers or text."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
-    labels = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(np.asarray(y), warn=True)
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        labels = column_or_1d(labels, warn=True)
     if labels.dtype.kind == "O":
         kinds = {type(label) for label in labels.tolist()}
         if all(issubclass(kind, str) for kind in kinds):

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base.estimator import Estimator, are_named
-from onepass.base.inputs import Rows, names_of, one_row, readonly, rows_of
+from onepass.base.inputs import Places, Rows, named_values, names_of, one_row, places, readonly, rows_of
 from onepass.base.state import Array, State
 from onepass.compiled.average import DECAY, HALF_LIFE, UNIFORM, Averaged, Lazy, NoAverage, Strided
 from onepass.compiled.checks import first_bad_row
@@ -76,6 +76,9 @@ class Learner(Estimator):
         if self.average is not None and self.average is not False:
             state.average(self._clock())
         return state
+
+    def _companions(self) -> set[str]:
+        return set() if self.average is None or self.average is False else {"clock"}
 
     def _clock(self) -> Array:
         if self.average == "uniform":
@@ -146,12 +149,35 @@ class Learner(Estimator):
             code = one.code(y)
             if code is not None:
                 answer = one.run_one(x, code, one.learn_all)
+                if answer is None and isinstance(x, Mapping) and one.state.columns is not None:
+                    answer = self._learn_named(x, code)
                 if answer is not None:
                     if answer != answer:
                         self._refuse_one(x)
                     return
         self._learn(one_row(x), [y], None, None if w == 1.0 else [w], one=True)
         self._bind()
+
+    def _learn_named(self, x: Mapping[str, Any], code: Array) -> float | None:
+        """Learn from a dict that holds text, or features that are new to a growing model."""
+        state, named = self._fitted(), named_values(x)
+        self._check_named(named)
+        columns = self._columns(state)
+        before, newcomers = state.n_features, []
+        if state.grow_features:
+            newcomers = [name for name in named if name not in columns]
+            for name in newcomers:
+                columns[name] = len(columns)
+            if newcomers:
+                self._widen(len(columns))
+        one = self._bind()
+        answer = one.run_one(named, code, one.learn_all)
+        if answer is None or answer != answer:
+            for name in newcomers:
+                del columns[name]
+            state.n_features = before
+            self._bound = None
+        return answer
 
     def _scores_one(self, x: Any) -> Array | None:
         """All scores of one example; None if nothing has been learned yet."""
@@ -215,6 +241,13 @@ class Learner(Estimator):
                 self._state, self._bound = None, None
             raise
 
+    def _widen(self, n_features: int) -> None:
+        anew = self._fitted().widen(n_features)
+        if anew:
+            self._bound = None
+        elif self._bound is not None:
+            self._bound.forget_places()
+
     def _learn_runs(self, X: Any, target: Any, weights: Array, pieces: list[Piece] | None) -> None:
         """Learn from the rows of a growing model that have a weight; the others bring neither features nor labels."""
         edges = np.flatnonzero(np.diff(weights > 0)) + 1
@@ -234,8 +267,7 @@ class Learner(Estimator):
             if saved is None:
                 self._check_first(state, rows, target)
             if rows.width > state.n_features:
-                state.widen(rows.width)
-                self._bound = None
+                self._widen(rows.width)
             self._run_pass(rows, target, weights, pieces)
         except BaseException:
             if saved is not None:
@@ -359,8 +391,9 @@ class _Bound:
         self.labels = 2 * labels if len(labels) == 1 else labels  # one label so far: it is the answer whatever the score
         self.code = learner._coder(state)
         self._entries: dict[Any, Callable[..., int]] = {}
-        self._shape, self._strides = (state.n_features,), (dtype.itemsize,)
-        self._last: tuple[list[str], Array, Array, Array | None] | None = None
+        self._strides = (dtype.itemsize,)
+        self._ignores_new = not state.foresees
+        self._last: Places | None = None
         self._dense: Callable[..., float] | None = None
         self._sparse: Callable[..., float] | None = None
 
@@ -376,7 +409,7 @@ class _Bound:
     def run_one(self, x: Any, targets: Array, gate: Any) -> float | None:
         """The loop over one example, for the common cases; None for those that need a closer look."""
         if type(x) is np.ndarray:
-            if x.shape != self._shape or x.dtype is not self.dtype or x.strides != self._strides:
+            if x.shape != (self.state.n_features,) or x.dtype is not self.dtype or x.strides != self._strides:
                 return None
             dense = self._dense or self._compile_dense(x, targets, gate)
             return dense(self.model, self.average, x, self.bias, targets, gate, self.width, self.count)
@@ -384,9 +417,12 @@ class _Bound:
             return None
         last = self._last
         if last is None or last[0] != list(x):
-            last = self._last = self._places(x)
+            ignore_new = self._ignores_new if gate is self.predict_only else not self.state.grow_features
+            last = places(self.state.columns, x, ignore_new)
             if last is None:
                 return None
+            if len(last[2]) == len(x):  # a dict with features that are not known is not worth remembering
+                self._last = last
         _, indptr, indices, order = last
         try:
             values = np.fromiter(x.values(), self.dtype, len(x))
@@ -396,6 +432,10 @@ class _Bound:
             values = values[order]
         sparse = self._sparse or self._compile_sparse(indptr, indices, values, targets, gate)
         return sparse(self.model, self.average, indptr, indices, values, self.bias, targets, gate, self.width, self.count)
+
+    def forget_places(self) -> None:
+        """Features have come: a dict's may have another place now."""
+        self._last = None
 
     def _compile_dense(self, x: Array, targets: Array, gate: Any) -> Callable[..., float]:
         flat = (self.model, self.average, readonly(x), self.bias, targets, gate, self.width, self.count)
@@ -408,12 +448,3 @@ class _Bound:
             run_sparse, self.model, self.average, *row, self.bias, targets, gate, self.width, self.count
         )
         return self._sparse
-
-    def _places(self, x: dict[str, Any]) -> tuple[list[str], Array, Array, Array | None] | None:
-        """The places of a dict's features, for the next dict with the same keys in the same order."""
-        columns = self.state.columns
-        if columns is None or not all(name in columns and type(value) in (float, int) for name, value in x.items()):
-            return None
-        indices = np.array([columns[name] for name in x], np.int32)
-        order = None if np.all(indices[:-1] < indices[1:]) else np.argsort(indices)
-        return list(x), np.array([0, len(x)], np.int32), indices if order is None else indices[order], order

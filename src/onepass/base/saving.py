@@ -51,9 +51,9 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]
         pass
     try:
         with safe_open(os.fspath(path), framework="numpy") as file:
-            header = json.loads((file.metadata() or {})["onepass"])
+            header = dict(json.loads((file.metadata() or {})["onepass"]))
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
-    except (SafetensorError, KeyError, ValueError, OSError) as error:
+    except (SafetensorError, KeyError, TypeError, ValueError, OSError) as error:
         raise ModelFileError(f"{os.fspath(path)} is not a model file of onepass ({type(error).__name__}: {error}).") from None
     if header.get("format") != FORMAT:
         raise ModelFileError(

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import TransformerMixin
 
 from onepass.base.estimator import Estimator, are_named
-from onepass.base.inputs import Rows, names_of, one_row, rows_of
+from onepass.base.inputs import FLOATS, Places, Rows, names_of, one_row, places, readonly, rows_of
 from onepass.base.state import Array, State
 from onepass.compiled.checks import first_bad_row
+from onepass.compiled.kernel import machine_code
+from onepass.compiled.rows import DenseRows, SparseRows
 
 FLOAT64 = np.dtype(np.float64)
+
+ZERO = np.float64(0)
+_entries: dict[Any, Callable[..., Any]] = {}
 
 
 class Stage(TransformerMixin, Estimator):
@@ -29,9 +34,15 @@ class Stage(TransformerMixin, Estimator):
 
     # --- what a subclass says ---
 
-    def _transformed(self, state: State, rows: Rows, taught: Array) -> Rows:
-        """The rows after the stage; a row t with taught[t] is learned from after it was transformed."""
+    def _apply(self, state: State, block: Any, taught: Array, out: Array) -> None:
+        """Write the numbers of a block after the stage to `out`; a row t with taught[t] is then learned from."""
         raise NotImplementedError
+
+    def _transformed(self, state: State, rows: Rows, taught: Array) -> Rows:
+        """The rows after the stage."""
+        out = rows.room()
+        self._apply(state, rows.block(0, rows.n, rows.dtype, rows.dtype.type(0)), taught, out)
+        return rows.with_values(out)
 
     # --- the doors ---
 
@@ -83,7 +94,37 @@ class Stage(TransformerMixin, Estimator):
         names = state.columns or [f"x{j}" for j in range(state.n_features)]
         return np.array(list(names) if input_features is None else input_features, dtype=object)
 
+    def _call(self, compiled: Any, block: Any, *others: Any) -> None:
+        """Call a kernel whose other arguments always have the same types, by the machine code for this kind of block."""
+        key = (compiled, type(block), block.values.dtype, block[0].dtype)
+        entry = _entries.get(key)
+        if entry is None:
+            typed = type(block)(*map(readonly, block[:-1]), block[-1])
+            entry = _entries[key] = machine_code(compiled, typed, *others)
+        entry(block, *others)
+
     # --- for pipelines ---
+
+    def _row(self, x: Any, state: State) -> Any:
+        """One example as a record, for the common cases; None for those that need a closer look."""
+        if type(x) is np.ndarray:
+            if x.shape == (state.n_features,) and x.dtype in FLOATS and x.strides == (x.itemsize,):
+                return DenseRows(x[None], x.dtype.type(0))
+        elif type(x) is dict:
+            last: Places | None = self._bound
+            if last is None or last[0] != list(x):
+                last = self._bound = places(state.columns, x, False)
+            if last is not None:
+                _, indptr, indices, order = last
+                values = np.fromiter(x.values(), np.float64, len(x))
+                return SparseRows(indptr, indices, values if order is None else values[order], ZERO)
+        return None
+
+    def _one(self, state: State, block: Any, taught: Array) -> Any:
+        """One row after the stage."""
+        out = np.empty_like(block.values)
+        self._apply(state, block, taught, out)
+        return block._replace(values=out)
 
     def _learn_transform(self, X: Any, weights: Array | None = None, *, one: bool = False) -> Rows:
         rows = self._enter(X, one=one)
@@ -105,6 +146,7 @@ class Stage(TransformerMixin, Estimator):
         self._check_width(rows.width, state)
         if rows.width > state.n_features:
             state.widen(rows.width)
+            self._bound = None
         return rows
 
     def _check_finite(self, rows: Rows) -> None:

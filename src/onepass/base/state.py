@@ -94,8 +94,9 @@ class State:
             else:
                 self.arrays[f"mean.{name}"] = self.arrays[name].copy()
 
-    def widen(self, n_features: int) -> None:
-        """Make room for more features; old entries keep their place and their values."""
+    def widen(self, n_features: int) -> bool:
+        """Make room for more features; old entries keep their place and their values. Whether any array had to be made anew."""
+        anew = False
         self.n_features = n_features
         for name, array in self.arrays.items():
             role = self.fields.get(name.split(".")[-1])
@@ -107,6 +108,8 @@ class State:
                 wider = self._entries(name, extent)
                 wider[tuple(slice(size) for size in array.shape)] = array
                 self.arrays[name] = wider
+                anew = True
+        return anew
 
     def check_label(self, label: Any) -> None:
         """Refuse a new label that is not finite, or that cannot be sorted among the others."""
@@ -136,6 +139,8 @@ class State:
 
     def check(self) -> None:
         """Raise ModelFileError unless every array has the type and at least the shape that the loop relies on."""
+        if self.n_features < 0 or (self.columns is not None and len(self.columns) != self.n_features):
+            raise ModelFileError("The model file is damaged: its features and their names do not agree.")
         extent = {**self.sizes, **self._extent()}
         expected: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {"count": (np.dtype(np.int64), (2,))}
         for name, role in self.fields.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from onepass.base.inputs import Rows
+from onepass.base.inputs import Rows, named_values
 from onepass.base.labels import classes_of, declared_classes, encode_labels, label_array
 from onepass.base.learner import Learner, Piece, _Bound
 from onepass.base.state import Array, State
@@ -76,6 +76,8 @@ class Classifier(ClassifierMixin, Learner):
         """The label of one example; None while no label is known."""
         one = self._bound
         answer = None if one is None else one.run_one(x, one.no_targets, one.predict_only)
+        if answer is None and one is not None and isinstance(x, Mapping):
+            answer = one.run_one(named_values(x), one.no_targets, one.predict_only)  # text, or numbers of other types
         if answer is None or answer != answer:
             return self._predict_one_slowly(x)
         return one.labels[answer >= 0 if one.width == 1 else int(answer)]  # type: ignore[union-attr]
@@ -84,6 +86,10 @@ class Classifier(ClassifierMixin, Learner):
         scores = self._scores_one(x)
         if scores is None:
             return None
+        return self._decided(scores)
+
+    def _decided(self, scores: Array) -> Any:
+        """The label that one example's scores mean."""
         return self._bind().labels[int(scores.argmax()) if self._fitted().form == "multiclass" else scores.item() >= 0]
 
     @available_if(lambda self: self.calibrate)
@@ -110,6 +116,10 @@ class Classifier(ClassifierMixin, Learner):
             step(state.arrays["platt"], scores, codes, gate.values)
 
     # --- what the base asks ---
+
+    def _companions(self) -> set[str]:
+        balanced = {"class_counts"} if self.class_weight == "balanced" else set()
+        return super()._companions() | balanced | ({"platt"} if self.calibrate else set())
 
     def _width(self, state: State) -> int:
         assert state.classes is not None
@@ -212,8 +222,12 @@ class Regressor(RegressorMixin, Learner):
         answer = None if one is None else one.run_one(x, one.no_targets, one.predict_only)
         if answer is None or answer != answer:
             scores = self._scores_one(x)
-            return 0.0 if scores is None else float(scores.item())
+            return 0.0 if scores is None else self._decided(scores)
         return answer
+
+    def _decided(self, scores: Array) -> float:
+        """The number that one example's scores mean."""
+        return float(scores.item())
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from the rows in their order, once, going on from where the model is."""
@@ -231,7 +245,9 @@ class Regressor(RegressorMixin, Learner):
     def _targets(self, y: Any, n: int) -> Array:
         if y is None:
             raise ValueError("This estimator requires y to be passed, but the target y is None.")
-        target = column_or_1d(np.asarray(y), warn=True)
+        target = np.asarray(y)
+        if target.ndim != 1:
+            target = column_or_1d(target, warn=True)
         if target.dtype.kind not in "biuf":
             target = target.astype(np.float64)
         if len(target) != n:

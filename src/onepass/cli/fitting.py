@@ -21,7 +21,7 @@ def width_of(model: Any) -> int | None:
 
 def named(chunk: Chunk) -> Any:
     """The rows of a chunk, with the names of their columns where they have any."""
-    return chunk.X if chunk.names is None else Rows(chunk.X, list(chunk.names))
+    return chunk.X if chunk.names is None else Rows(chunk.X, names=list(chunk.names))
 
 
 def rows_for(model: Any, chunk: Chunk) -> Any:
@@ -37,8 +37,8 @@ def rows_for(model: Any, chunk: Chunk) -> Any:
                 f" its features are {', '.join(chunk.names)} (if it has no label at all, say --no-label)"
             )
         if list(chunk.names) == wanted:
-            return Rows(chunk.X, wanted)
-        return Rows(np.ascontiguousarray(chunk.X[:, [chunk.names.index(name) for name in wanted]]), wanted)
+            return Rows(chunk.X, names=wanted)
+        return Rows(np.ascontiguousarray(chunk.X[:, [chunk.names.index(name) for name in wanted]]), names=wanted)
     width = chunk.X.shape[1]
     if width != model.n_features_in_ and (not sp.issparse(chunk.X) or width == BUCKETS):
         raise ValueError(

@@ -8,6 +8,7 @@ processes that compile at the same time cannot mix up each other's entries. Wher
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
 import os
@@ -79,19 +80,19 @@ class _Entries:
     def load(self, key: Any) -> Any:
         try:
             return pickle.loads(self._path(key).read_bytes())
-        except FileNotFoundError:
-            return None
-        except Exception:  # a file of a broken disk or another build: compile again, and replace it
+        except Exception:  # not there, or of a broken disk or another build: compile, and replace it
             return None
 
     def save(self, key: Any, data: Any) -> None:
-        try:
+        with contextlib.suppress(OSError):  # a full or read-only disk costs the next start some seconds, no more
             handle, name = tempfile.mkstemp(dir=self._folder, suffix=".tmp")
-            with os.fdopen(handle, "wb") as file:
-                file.write(pickle.dumps(data, protocol=-1))
-            os.replace(name, self._path(key))
-        except OSError:  # a full or read-only disk costs the next start some seconds, no more
-            pass
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(pickle.dumps(data, protocol=-1))
+                os.replace(name, self._path(key))
+            except BaseException:
+                os.unlink(name)
+                raise
 
     def flush(self) -> None:
         for path in self._folder.glob(f"{self._base}.*.nbc"):

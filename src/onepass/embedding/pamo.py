@@ -181,6 +181,8 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
         return PASSIVE
     tau = min(weight * m.C, (1 - m.alpha) * loss / 2)
     rest = loss - 2 * tau
+    for i in range(len(s.target)):
+        s.target[i] = 0
     if r >= 0:
         add_normalised(W[y], tau, s)
         add_normalised(W[r], -tau, s)

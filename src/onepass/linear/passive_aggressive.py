@@ -183,6 +183,7 @@ class PAClassifier(Classifier, _PassiveAggressive):
     >>> model = PAClassifier()
     >>> model.learn_one({"free": 1, "offer": 1}, "spam")
     >>> model.learn_one({"meeting": 1, "noon": 1}, "ham")
+    >>> model.learn_one({"free": 1, "prize": 1}, "spam")
     >>> model.predict_one({"free": 1, "noon": 0})
     'spam'
     >>> PAClassifier(variant="II").fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]).predict([[2.0, 1.0]])

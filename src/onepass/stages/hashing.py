@@ -12,7 +12,7 @@ from sklearn.feature_extraction import FeatureHasher
 from sklearn.utils._param_validation import Interval
 
 from onepass.base import Field, Stage, State
-from onepass.base.inputs import Rows
+from onepass.base.inputs import Rows, from_csr
 from onepass.base.state import Array
 
 
@@ -74,7 +74,7 @@ class Hasher(Stage):
             raise TypeError("Hasher takes dicts of features or a data frame: only names can be hashed.")
         hashed = FeatureHasher(self.n_features).transform(X)
         hashed.sort_indices()
-        return Rows(hashed)
+        return from_csr(hashed)
 
     def _transformed(self, state: State, rows: Rows, taught: Array) -> Rows:
         return rows

@@ -18,6 +18,8 @@ from onepass.base.learner import Piece
 from onepass.base.saving import write
 from onepass.base.state import Array
 
+TAUGHT, NOT_TAUGHT = np.ones(1, bool), np.zeros(1, bool)
+
 
 def pipeline(*steps: Any) -> Pipeline:
     """Join stages and a learner into one model.
@@ -138,7 +140,38 @@ class Pipeline(_BaseComposition):
 
     def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
         """Learn from one example: a dict of features, a 1-d array or a sparse row. `w` is its weight."""
-        self._learn(one_row(x), [y], None, None if w == 1.0 else [w], None, one=True)
+        if w != 1.0 or not self._learn_quickly(x, y):
+            self._learn(one_row(x), [y], None, None if w == 1.0 else [w], None, one=True)
+            if self.stages:
+                self.learner._bind()
+
+    def _learn_quickly(self, x: Any, y: Any) -> bool:
+        """Learn from an example that brings nothing new. False, and nothing changed, if it needs a closer look."""
+        one = self.learner._bound
+        code = one.code(y) if one is not None and one.quick else None
+        blocks = None if code is None else self._blocks(x, one.dtype)
+        if blocks is None or one.run(blocks[-1], code, one.learn_all, np.empty((1, one.width), one.dtype)) != 1:
+            return False
+        for stage, block in zip(self.stages, blocks, strict=False):
+            stage._one(stage._fitted(), block, TAUGHT)
+        return True
+
+    def _blocks(self, x: Any, dtype: Any) -> list[Any] | None:
+        """One example before the first stage, and after each; None if it needs a closer look."""
+        stages = self.stages
+        if not stages or stages[0]._state is None or self._hashes():
+            return None
+        block = stages[0]._row(x, stages[0]._state)
+        if block is None or block.values.dtype != dtype:
+            return None
+        numbers = block.values.ravel()
+        if not np.isfinite(numbers.dot(numbers)):
+            return None
+        blocks = [block]
+        for stage in stages:
+            blocks.append(stage._one(stage._fitted(), blocks[-1], NOT_TAUGHT))
+        blocks[-1] = blocks[-1]._replace(bias=self.learner._bound.bias)
+        return blocks
 
     def _learn(self, X: Any, y: Any, classes: Any, weights: Any, pieces: Any, *, one: bool = False) -> None:
         self._check_steps()
@@ -199,6 +232,12 @@ class Pipeline(_BaseComposition):
         """The label or number of one example; None or 0 before anything was learned."""
         if not self.__sklearn_is_fitted__():
             return self.learner.predict_one(x)
+        one = self.learner._bind()
+        blocks = self._blocks(x, one.dtype)
+        if blocks is not None:
+            scores = np.empty((1, one.width), one.dtype)
+            if one.run(blocks[-1], one.no_targets, one.predict_only, scores) == 1:
+                return self.learner._decided(scores)
         prediction = self.predict(one_row(x))[0]
         return prediction.item() if isinstance(prediction, np.generic) else prediction
 

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from onepass.base import Field, Stage, State
-from onepass.base.inputs import Rows
 from onepass.base.state import Array
 from onepass.compiled.kernel import kernel
 from onepass.compiled.loop import T
@@ -76,7 +75,7 @@ def _(mean: Any, squares: Any, seen: Any, count: Any, X: Any, taught: Any, out: 
 
 
 @kernel
-def run_standardise(mean: Any, squares: Any, seen: Any, count: Any, X: Any, taught: Any, out: Any) -> None:
+def run_standardise(X: Any, mean: Any, squares: Any, seen: Any, count: Any, taught: Any, out: Any) -> None:
     standardise(mean, squares, seen, count, X, taught, out)
 
 
@@ -139,12 +138,10 @@ class StandardScaler(Stage):
         n = max(1, state.t)
         return mean * seen / n, squares + mean * mean * seen * (n - seen) / n
 
-    def _transformed(self, state: State, rows: Rows, taught: Array) -> Rows:
-        block = rows.block(0, rows.n, rows.dtype, rows.dtype.type(0))
-        out = rows.room()
+    def _apply(self, state: State, block: Any, taught: Array, out: Array) -> None:
         arrays = state.arrays
-        run_standardise(arrays["mean"], arrays["squares"], arrays["seen"], arrays["count"], block, taught, out)
-        return rows.with_values(out)
+        flat = (arrays["mean"], arrays["squares"], arrays["seen"], arrays["count"])
+        self._call(run_standardise, block, *flat, taught, out)
 
 
 @verb(0)
@@ -194,8 +191,6 @@ class UnitNorm(Stage):
     def __init__(self, grow: bool | None = None) -> None:
         self.grow = grow
 
-    def _transformed(self, state: State, rows: Rows, taught: Array) -> Rows:
-        out = rows.room()
-        run_normalise(rows.block(0, rows.n, rows.dtype, rows.dtype.type(0)), out)
+    def _apply(self, state: State, block: Any, taught: Array, out: Array) -> None:
+        self._call(run_normalise, block, out)
         state.arrays["count"][T] += np.count_nonzero(taught)
-        return rows.with_values(out)

@@ -162,9 +162,9 @@ def query(data: Any, i: Any) -> Any:
 
 @inlined
 def decimal(data: Any, i: Any) -> Any:
-    """Read the number at i, which begins with a digit, as long as it is short: where it ends (i itself if not here), its bits.
+    """Read the number at i, which begins with a digit: where it ends (i itself if it is too long for this), and its bits.
 
-    With 15 digits at most, the digits and the power of ten are float64 without error, and their quotient is rounded once.
+    With 15 digits at most, they and the power of ten are float64 without error, and their quotient is rounded once.
     """
     if byte(data, i + 1) == POINT:
         point, w = i + 1, np.uint64(byte(data, i) - DIGIT_0)
@@ -184,7 +184,7 @@ def decimal(data: Any, i: Any) -> Any:
 def usual(data: Any, i: Any) -> Any:
     """Read the entry at i as nearly all are written: where it ends (i itself if it is another), its index, the bits of its value.
 
-    What follows is guessed, by branches, where it could be computed: the processor then goes on before it knows.
+    There is a branch even where a sum would do, for a processor that has guessed right need not wait for the sum.
     """
     length, index = digits(data, i)
     if length == 0 or byte(data, i + length) != COLON:
@@ -298,9 +298,9 @@ class _Parser:
         self.spare: deque[Any] = deque()  # data of windows that are done with
 
     def piece(self, window: Window) -> _Piece:
-        """The rows of a window."""
+        """The rows of a window, whose data is then free."""
         width = 10**MOST_INDEX_DIGITS if self._features is None else self._features
-        most = count(window.data[: window.end], np.uint8(COLON))  # entries
+        most = count(window.data[: window.end], np.uint8(COLON))
         for index in (np.int32, np.int64):
             rows = Rows(
                 np.empty(window.lines, dtype=np.uint64),
