@@ -18,7 +18,7 @@ from onepass.compiled.rows import DenseRows, SparseRows
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 # What a block may hold: enough rows to forget the cost of a call, few enough to be converted in the cache.
-BLOCK_ROWS, BLOCK_BYTES = 8192, 1 << 22
+BLOCK_ROWS, BLOCK_BYTES = 16384, 1 << 23
 
 
 class Rows:

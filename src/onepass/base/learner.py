@@ -148,7 +148,7 @@ class Learner(Estimator):
         if one is not None and one.quick and w == 1.0:
             code = one.code(y)
             if code is not None:
-                answer = one.run_one(x, code, one.learn_all)
+                answer = one.run_one(x, code, one.full)
                 if answer is None and isinstance(x, Mapping) and one.state.columns is not None:
                     answer = self._learn_named(x, code)
                 if answer is not None:
@@ -171,7 +171,7 @@ class Learner(Estimator):
             if newcomers:
                 self._widen(len(columns))
         one = self._bind()
-        answer = one.run_one(named, code, one.learn_all)
+        answer = one.run_one(named, code, one.full)
         if answer is None or answer != answer:
             for name in newcomers:
                 del columns[name]
@@ -383,8 +383,9 @@ class _Bound:
         self.state, self.dtype, self.count = state, dtype, state.arrays["count"]
         self.bias = dtype.type(1 if learner.fit_intercept else 0)
         self.no_targets = np.empty(0, np.int64 if state.form == "multiclass" else dtype)
-        self.learn_all = Weights(np.empty(0, dtype), dtype.type(1))
-        self.predict_only = Weights(np.empty(0, dtype), dtype.type(0))
+        self.full, self.none = dtype.type(1), dtype.type(0)
+        self.learn_all = Weights(np.empty(0, dtype), self.full)
+        self.predict_only = Weights(np.empty(0, dtype), self.none)
         self.width = learner._width(state)
         self.quick = getattr(learner, "class_weight", None) is None and "platt" not in state.arrays
         labels = [] if state.classes is None else state.classes.tolist()
@@ -406,18 +407,18 @@ class _Bound:
             entry = self._entries[kind] = machine_code(run, self.model, self.average, typed, targets, gate, scores, self.count)
         return entry(self.model, self.average, rows, targets, gate, scores, self.count)
 
-    def run_one(self, x: Any, targets: Array, gate: Any) -> float | None:
+    def run_one(self, x: Any, targets: Array, share: Any) -> float | None:
         """The loop over one example, for the common cases; None for those that need a closer look."""
         if type(x) is np.ndarray:
             if x.shape != (self.state.n_features,) or x.dtype is not self.dtype or x.strides != self._strides:
                 return None
-            dense = self._dense or self._compile_dense(x, targets, gate)
-            return dense(self.model, self.average, x, self.bias, targets, gate, self.width, self.count)
+            dense = self._dense or self._compile_dense(x, targets, share)
+            return dense(self.model, self.average, x, self.bias, targets, share, self.width, self.count)
         if type(x) is not dict:
             return None
         last = self._last
         if last is None or last[0] != list(x):
-            ignore_new = self._ignores_new if gate is self.predict_only else not self.state.grow_features
+            ignore_new = self._ignores_new if share is self.none else not self.state.grow_features
             last = places(self.state.columns, x, ignore_new)
             if last is None:
                 return None
@@ -430,21 +431,21 @@ class _Bound:
             return None
         if order is not None:
             values = values[order]
-        sparse = self._sparse or self._compile_sparse(indptr, indices, values, targets, gate)
-        return sparse(self.model, self.average, indptr, indices, values, self.bias, targets, gate, self.width, self.count)
+        sparse = self._sparse or self._compile_sparse(indptr, indices, values, targets, share)
+        return sparse(self.model, self.average, indptr, indices, values, self.bias, targets, share, self.width, self.count)
 
     def forget_places(self) -> None:
         """Features have come: a dict's may have another place now."""
         self._last = None
 
-    def _compile_dense(self, x: Array, targets: Array, gate: Any) -> Callable[..., float]:
-        flat = (self.model, self.average, readonly(x), self.bias, targets, gate, self.width, self.count)
+    def _compile_dense(self, x: Array, targets: Array, share: Any) -> Callable[..., float]:
+        flat = (self.model, self.average, readonly(x), self.bias, targets, share, self.width, self.count)
         self._dense = machine_code(run_dense, *flat)
         return self._dense
 
-    def _compile_sparse(self, indptr: Array, indices: Array, values: Array, targets: Array, gate: Any) -> Callable[..., float]:
+    def _compile_sparse(self, indptr: Array, indices: Array, values: Array, targets: Array, share: Any) -> Callable[..., float]:
         row = map(readonly, (indptr, indices, values))
         self._sparse = machine_code(
-            run_sparse, self.model, self.average, *row, self.bias, targets, gate, self.width, self.count
+            run_sparse, self.model, self.average, *row, self.bias, targets, share, self.width, self.count
         )
         return self._sparse

@@ -75,9 +75,9 @@ class Classifier(ClassifierMixin, Learner):
     def predict_one(self, x: Any) -> Any:
         """The label of one example; None while no label is known."""
         one = self._bound
-        answer = None if one is None else one.run_one(x, one.no_targets, one.predict_only)
+        answer = None if one is None else one.run_one(x, one.no_targets, one.none)
         if answer is None and one is not None and isinstance(x, Mapping):
-            answer = one.run_one(named_values(x), one.no_targets, one.predict_only)  # text, or numbers of other types
+            answer = one.run_one(named_values(x), one.no_targets, one.none)  # text, or numbers of other types
         if answer is None or answer != answer:
             return self._predict_one_slowly(x)
         return one.labels[answer >= 0 if one.width == 1 else int(answer)]  # type: ignore[union-attr]
@@ -219,7 +219,7 @@ class Regressor(RegressorMixin, Learner):
     def predict_one(self, x: Any) -> float:
         """The number for one example; 0 before anything was learned."""
         one = self._bound
-        answer = None if one is None else one.run_one(x, one.no_targets, one.predict_only)
+        answer = None if one is None else one.run_one(x, one.no_targets, one.none)
         if answer is None or answer != answer:
             scores = self._scores_one(x)
             return 0.0 if scores is None else self._decided(scores)

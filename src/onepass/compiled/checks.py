@@ -64,9 +64,9 @@ def encode(y: Any, classes: Any, a: Any, b: Any, codes: Any) -> Any:
     n, K = len(y), len(classes)
     if K == 2:  # no branch on the label, so that the loop is vectorised and a random label is not mispredicted
         unknown = 0
-        low, high = codes.dtype.type(b), codes.dtype.type(a + b)
+        first, second, low, high = classes[0], classes[1], codes.dtype.type(b), codes.dtype.type(a + b)
         for t in range(n):
-            is_low, is_high = y[t] == classes[0], y[t] == classes[1]
+            is_low, is_high = y[t] == first, y[t] == second
             unknown += 1 - (is_low | is_high)
             codes[t] = high if is_high else low
         if unknown == 0:

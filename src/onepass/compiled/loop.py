@@ -76,8 +76,9 @@ def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count:
 
 
 @kernel
-def answer(model: Any, average: Any, X: Any, y: Any, gate: Any, width: Any, count: Any) -> Any:
-    scores = np.empty((1, width), gate.values.dtype)
+def answer(model: Any, average: Any, X: Any, y: Any, share: Any, width: Any, count: Any) -> Any:
+    scores = np.empty((1, width), X.values.dtype)
+    gate = Weights(scores[0, :0], share)
     if run(model, average, X, y, gate, scores, count) == 0:
         return np.nan
     best = 0
@@ -88,14 +89,14 @@ def answer(model: Any, average: Any, X: Any, y: Any, gate: Any, width: Any, coun
 
 
 @kernel
-def run_dense(model: Any, average: Any, values: Any, bias: Any, y: Any, gate: Any, width: Any, count: Any) -> Any:
-    """The loop on one dense row."""
-    return answer(model, average, DenseRows(values.reshape(1, len(values)), bias), y, gate, width, count)
+def run_dense(model: Any, average: Any, values: Any, bias: Any, y: Any, share: Any, width: Any, count: Any) -> Any:
+    """The loop on one dense row, of weight `share`."""
+    return answer(model, average, DenseRows(values.reshape(1, len(values)), bias), y, share, width, count)
 
 
 @kernel
 def run_sparse(
-    model: Any, average: Any, indptr: Any, indices: Any, values: Any, bias: Any, y: Any, gate: Any, width: Any, count: Any
+    model: Any, average: Any, indptr: Any, indices: Any, values: Any, bias: Any, y: Any, share: Any, width: Any, count: Any
 ) -> Any:
-    """The loop on one sparse row."""
-    return answer(model, average, SparseRows(indptr, indices, values, bias), y, gate, width, count)
+    """The loop on one sparse row, of weight `share`."""
+    return answer(model, average, SparseRows(indptr, indices, values, bias), y, share, width, count)
