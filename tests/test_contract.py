@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import re
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -1002,3 +1003,59 @@ def test_bool_labels_are_two_classes_from_the_start(case: Case) -> None:
     assert model.classes_.tolist() == [False, True]
     assert model.decision_function(as_dicts(X)).shape == (N,)
     assert model.predict_one(as_dicts(X)[0]) in (True, False)
+
+
+# --- found by reviewers ---
+
+
+def test_a_reader_does_not_undo_what_a_writer_counts() -> None:
+    """A prediction that began before a step and ends after it must not put the counters back."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400_000, 4))
+    y = (X[:, 0] > 0).astype(int)
+    model = onepass.PAClassifier().partial_fit(X[:10], y[:10], classes=[0, 1])
+    done = threading.Event()
+
+    def read() -> None:
+        while not done.is_set():
+            model.predict(X)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        for start in range(0, 100_000, 500):
+            model.partial_fit(X[start : start + 500], y[start : start + 500])
+    finally:
+        done.set()
+        reader.join()
+    assert model.t_ == 100_010
+
+
+@pytest.mark.parametrize(
+    "changes", [{"average": True}, {"calibrate": True}, {"class_weight": "balanced"}, {"dimensions": 9}], ids=str
+)
+def test_what_shaped_the_state_cannot_change(changes: dict[str, Any], tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    y = (X[:, 0] > 0).astype(int)
+    model = onepass.PAMOClassifier(8, random_state=0).fit(X, y)
+    model.set_params(**changes)
+    for call in (lambda: model.predict(X), lambda: model.partial_fit(X, y), lambda: model.learn_one(X[0], 1)):
+        with pytest.raises(ValueError, match="start anew"):
+            call()
+    model.fit(X, y).predict(X)
+
+
+@pytest.mark.parametrize("weight", [-1.0, float("nan"), "a"])
+def test_class_weights_are_numbers(weight: Any) -> None:
+    with pytest.raises(ValueError, match=r"class_weight of 0"):
+        onepass.PAClassifier(class_weight={0: weight}).fit(np.eye(2), [0, 1])
+
+
+def test_names_of_features_are_text() -> None:
+    with pytest.raises(TypeError, match="names of text"):
+        onepass.PAClassifier().learn_one({("a", 1): 1.0}, 1)
+    model = onepass.PAClassifier()
+    model.learn_one({"a": 1.0}, 1)
+    with pytest.raises(TypeError, match="names of text"):
+        model.learn_one({3: 1.0}, 1)
+    assert list(model.feature_names_in_) == ["a"]

@@ -72,7 +72,7 @@ def test_labels_are_moved_apart_but_not_further():
 def test_the_boundary_of_two_classes():
     X, y = datasets.circles(100, random_state=0)
     model = PAClassifier().fit(X, y)
-    display = DecisionBoundaryDisplay.from_model(model, X, y, resolution=30, extent=(-2, 2, -3, 3))
+    display = DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=30, extent=(-2, 2, -3, 3))
     assert display.ax_.get_xlim() == (-2, 2)
     assert display.ax_.get_ylim() == (-3, 3)
     assert len(display.regions_) == 2
@@ -86,7 +86,7 @@ def test_the_regions_of_many_classes_are_the_predictions():
     y = random.integers(4, size=400)
     X = random.standard_normal((400, 2)) + 3 * np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])[y]
     model = PAClassifier(average=True).fit(X, y)
-    display = DecisionBoundaryDisplay.from_model(model, X, resolution=20)
+    display = DecisionBoundaryDisplay.from_estimator(model, X, resolution=20)
     left, right, bottom, top = display.extent
     grid = np.array([(x, z) for z in np.linspace(bottom, top, 20) for x in np.linspace(left, right, 20)])
     assert np.array_equal(display.margins.argmax(axis=2).ravel(), model.predict(grid))
@@ -97,7 +97,7 @@ def test_the_regions_of_many_classes_are_the_predictions():
 def test_a_model_that_predicts_one_class_everywhere():
     X = np.array([[0.0, 1.0], [1.0, 0.0]])
     model = PAClassifier().partial_fit(X, [1, 1], classes=[0, 1])
-    display = DecisionBoundaryDisplay.from_model(model, X)
+    display = DecisionBoundaryDisplay.from_estimator(model, X)
     assert len(display.regions_) == 1
     assert display.boundaries_ == []
 
@@ -105,9 +105,9 @@ def test_a_model_that_predicts_one_class_everywhere():
 def test_only_classifiers_of_two_features_have_boundaries():
     X, y = datasets.hyperplane(20, features=3, random_state=0)
     with pytest.raises(ValueError, match=r"shape \(n, 2\), got \(20, 3\)"):
-        DecisionBoundaryDisplay.from_model(PAClassifier().fit(X, y), X)
+        DecisionBoundaryDisplay.from_estimator(PAClassifier().fit(X, y), X)
     with pytest.raises(ValueError, match="PARegressor is not a classifier"):
-        DecisionBoundaryDisplay.from_model(PARegressor().fit(X[:, :2], y), X[:, :2])
+        DecisionBoundaryDisplay.from_estimator(PARegressor().fit(X[:, :2], y), X[:, :2])
 
 
 def test_without_matplotlib_the_error_names_the_extra(results, monkeypatch):

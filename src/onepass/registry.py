@@ -31,19 +31,18 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     header, arrays = read(path)
     known = {cls.__name__: cls for cls in _subclasses(Estimator)}
-    parts = header.get("steps") or [("", header)]
-    for _, part in parts:
-        if part.get("class") not in known:
-            raise ModelFileError(
-                f"{os.fspath(path)} holds a {part.get('class')!r}, which this version of onepass does not have; if the class is"
-                " yours, import it first."
-            )
     try:
+        for _, part in header.get("steps") or [("", header)]:
+            if part.get("class") not in known:
+                raise ModelFileError(
+                    f"it holds a {part.get('class')!r}, which this version of onepass does not have; if the class is yours,"
+                    " import it first"
+                )
         if "steps" in header:
             return Pipeline.unpack(header, arrays, known)
         return known[header["class"]]._unpack(header, arrays)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{os.fspath(path)} is damaged: {error}") from error
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ModelFileError(f"{os.fspath(path)} can't be loaded: {error}") from error
 
 
 def _subclasses(cls: type[Any]) -> Iterator[type[Any]]:

@@ -16,9 +16,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import validate_parameter_constraints
 
 from onepass.base.errors import DivergedError, ModelFileError
-from onepass.base.inputs import Rows, named_values, rows_of
+from onepass.base.inputs import Rows, check_name, named_values, rows_of
 from onepass.base.saving import pack_state, pack_value, unpack_state, unpack_value, write
 from onepass.base.state import Array, Field, State
+from onepass.compiled.checks import first_bad_row
 
 
 class Estimator(BaseEstimator):
@@ -92,19 +93,9 @@ class Estimator(BaseEstimator):
         return np.array(list(columns), dtype=object)
 
     @property
-    def n_iter_(self) -> int:
-        """The number of passes of the last `fit`, or 1."""
-        return max(1, self._attribute("n_iter_").n_iter)
-
-    @property
     def t_(self) -> int:
         """How many examples have been learned from."""
         return self._attribute("t_").t
-
-    @property
-    def updates_(self) -> int:
-        """How many examples changed the weights."""
-        return self._attribute("updates_").updates
 
     def copy(self) -> Self:
         """An independent copy, state included."""
@@ -123,11 +114,12 @@ class Estimator(BaseEstimator):
         return state
 
     def _seed(self) -> int:
-        random_state = getattr(self, "random_state", None)
-        return int(check_random_state(random_state).randint(2**31 - 1)) if hasattr(self, "random_state") else 0
+        if not hasattr(self, "random_state"):
+            return 0
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     @contextlib.contextmanager
-    def undone_on_error(self) -> Iterator[None]:
+    def _undone_on_error(self) -> Iterator[None]:
         """Put the state back as it was if the block raises."""
         saved = None if self._state is None else self._state.copy()
         try:
@@ -200,6 +192,7 @@ class Estimator(BaseEstimator):
             for name, value in named.items():
                 j = columns.get(name, newcomers.get(name))
                 if j is None and grow:
+                    check_name(name)
                     j = newcomers[name] = len(columns) + len(newcomers)
                 if j is not None:
                     pairs.append((j, value))
@@ -211,6 +204,12 @@ class Estimator(BaseEstimator):
         return Rows(np.array(values, float), csr), newcomers
 
     # --- refusals ---
+
+    def _check_finite(self, rows: Rows, dtype: np.dtype[Any]) -> None:
+        for start, stop in rows.blocks():
+            bad = first_bad_row(rows.block(start, stop, dtype, dtype.type(0)), stop - start)
+            if bad < stop - start:
+                self._refuse(rows, start + bad)
 
     def _refuse(self, rows: Rows, t: int) -> NoReturn:
         values = np.asarray(rows.values(t), np.float64)

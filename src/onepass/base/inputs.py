@@ -18,7 +18,7 @@ from onepass.compiled.rows import DenseRows, SparseRows
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 # What a block may hold: enough rows to forget the cost of a call, few enough to be converted in the cache.
-BLOCK_ROWS, BLOCK_BYTES = 16384, 1 << 23
+BLOCK_ROWS, BLOCK_BYTES = 32768, 1 << 24
 
 
 class Rows:
@@ -88,6 +88,10 @@ class Rows:
     def room(self) -> Any:
         """Room for new numbers in the places of the old ones."""
         return np.empty(self._values.shape, self.dtype)
+
+    def span(self, start: int, stop: int) -> slice:
+        """Where the numbers of some rows are in `room`."""
+        return slice(self._indptr[start], self._indptr[stop]) if self.sparse else slice(start, stop)
 
     def with_values(self, values: Any) -> Rows:
         """The same places with other numbers, in the order of `room`."""
@@ -160,6 +164,12 @@ def one_row(x: Any) -> Any:
     if values.ndim != 1:
         raise ValueError(f"Expected one example (a dict, a 1-d array or a sparse row), got an array of shape {values.shape}.")
     return values[None]
+
+
+def check_name(name: Any) -> None:
+    """Features have names of text: a model file could not hold others."""
+    if not isinstance(name, str):
+        raise TypeError(f"The features of a dict must have names of text, got {name!r}.")
 
 
 def named_values(x: Mapping[str, Any]) -> dict[str, float]:

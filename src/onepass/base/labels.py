@@ -34,7 +34,7 @@ def label_array(y: Any, n: int | None = None) -> Array:
             labels = np.array(labels.tolist())
         else:
             raise TypeError(f"Labels must be all bool, all numbers or all text, got {sorted(k.__name__ for k in kinds)}.")
-    if labels.dtype.kind not in "biufUS" or labels.dtype == np.float16:
+    if labels.dtype.kind not in "biufU" or labels.dtype == np.float16:
         raise TypeError(f"Labels must be bool, int, float or str, got an array of {labels.dtype}.")
     if n is not None and len(labels) != n:
         check_consistent_length(np.empty((n, 0)), labels)
@@ -45,7 +45,7 @@ def classes_of(y: Array) -> Array:
     """The distinct labels, sorted."""
     if y.dtype.kind in "fc":
         check_classification_targets(y[: 1 << 16])  # refuses continuous targets; NaN is found below
-    if y.dtype.kind not in "US":
+    if y.dtype.kind not in "U":
         found = np.empty(_MANY, y.dtype)
         count = distinct(readonly(y), found)
         if count >= 0:
@@ -53,7 +53,10 @@ def classes_of(y: Array) -> Array:
             if labels.dtype.kind == "f" and not np.isfinite(labels).all():
                 raise ValueError("Input y contains NaN or infinity.")
             return labels
-    return np.unique(y)
+    labels = np.unique(y)
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError("Input y contains NaN or infinity.")
+    return labels
 
 
 def declared_classes(classes: Iterable[Any]) -> Array:
@@ -66,7 +69,7 @@ def declared_classes(classes: Iterable[Any]) -> Array:
 
 def encode_labels(y: Array, classes: Array, a: int, b: int, codes: Array) -> int:
     """Write a k + b for each label y[t] = classes[k]; the first row with an unknown label, or len(y)."""
-    if y.dtype.kind in "US" or classes.dtype.kind in "US":
+    if y.dtype.kind in "U" or classes.dtype.kind in "U":
         if y.dtype.kind != classes.dtype.kind:
             return 0
         k = np.minimum(np.searchsorted(classes, y), len(classes) - 1)

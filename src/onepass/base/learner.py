@@ -11,10 +11,9 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base.estimator import Estimator, are_named
-from onepass.base.inputs import Places, Rows, named_values, names_of, one_row, places, readonly, rows_of
+from onepass.base.inputs import Places, Rows, check_name, named_values, names_of, one_row, places, readonly, rows_of
 from onepass.base.state import Array, State
 from onepass.compiled.average import DECAY, HALF_LIFE, UNIFORM, Averaged, Lazy, NoAverage, Strided
-from onepass.compiled.checks import first_bad_row
 from onepass.compiled.kernel import machine_code
 from onepass.compiled.loop import Weights, run, run_dense, run_sparse
 
@@ -71,6 +70,16 @@ class Learner(Estimator):
         """How many scores an example has."""
         return 1
 
+    @property
+    def n_iter_(self) -> int:
+        """The number of passes of the last `fit`, or 1."""
+        return max(1, self._attribute("n_iter_").n_iter)
+
+    @property
+    def updates_(self) -> int:
+        """How many examples had loss, so that the weights moved; all of them for a rule that always moves."""
+        return self._attribute("updates_").updates
+
     def _new_state(self, form: str, dtype: Any, n_features: int, names: list[str] | None, **about: Any) -> State:
         state = super()._new_state(form, dtype, n_features, names, **about)
         if self.average is not None and self.average is not False:
@@ -101,10 +110,22 @@ class Learner(Estimator):
         if self._bound is None:
             self._check_parameters()
             state = self._fitted()
+            self._check_settled(state)
             if not all(array.flags.writeable for array in state.arrays.values()):  # unpickled from a memory map
                 self._state = state = state.copy()
             self._bound = _Bound(self, state)
         return self._bound
+
+    def _check_settled(self, state: State) -> None:
+        """Refuse parameters that were changed after they had shaped the state."""
+        changed = [name for name, size in self._sizes().items() if state.sizes[name] != size]
+        companions = {name for name in ("clock", "class_counts", "platt") if name in state.arrays}
+        averaged = "clock" in state.arrays and "clock" in self._companions()
+        if changed or companions != self._companions() or (averaged and (state.arrays["clock"] != self._clock())[2:].any()):
+            raise ValueError(
+                f"The parameters of this {type(self).__name__} no longer fit what it has learned: sizes, `average`,"
+                " `class_weight` and `calibrate` can't change once learning has begun. Call fit to start anew."
+            )
 
     # --- the doors for tables ---
 
@@ -166,6 +187,8 @@ class Learner(Estimator):
         before, newcomers = state.n_features, []
         if state.grow_features:
             newcomers = [name for name in named if name not in columns]
+            for name in newcomers:
+                check_name(name)
             for name in newcomers:
                 columns[name] = len(columns)
             if newcomers:
@@ -251,7 +274,7 @@ class Learner(Estimator):
     def _learn_runs(self, X: Any, target: Any, weights: Array, pieces: list[Piece] | None) -> None:
         """Learn from the rows of a growing model that have a weight; the others bring neither features nor labels."""
         edges = np.flatnonzero(np.diff(weights > 0)) + 1
-        with self.undone_on_error():
+        with self._undone_on_error():
             for start, stop in pairwise([0, *edges.tolist(), len(weights)]):
                 part = X.part(start, stop) if isinstance(X, Rows) else X[start:stop]
                 if weights[start] > 0:
@@ -261,7 +284,7 @@ class Learner(Estimator):
 
     def _guarded_pass(self, state: State, rows: Rows, target: Any, weights: Array | None, pieces: Any) -> None:
         """Run the pass so that an error leaves no trace: by a copy of the state where that is smaller than the data, else by
-        looking at the data first. Either way the data is read from memory once."""
+        looking at the data first."""
         saved = state.copy() if state.nbytes <= rows.nbytes else None
         try:
             if saved is None:
@@ -275,38 +298,37 @@ class Learner(Estimator):
             raise
 
     def _check_first(self, state: State, rows: Rows, target: Any) -> None:
-        bad = first_bad_row(rows.block(0, rows.n, state.dtype, state.dtype.type(0)), rows.n)
-        if bad < rows.n:
-            self._refuse(rows, bad)
+        self._check_finite(rows, state.dtype)
         if state.grow_classes:
             for label in np.unique(target):
                 state.check_label(label)
         else:
             _, known = self._codes(state, target)
             if known < rows.n:
-                self._refuse_label(target[known])
+                self._refuse_label(target[known], known)
 
     def _run_pass(self, rows: Rows, target: Any, weights: Array | None, pieces: list[Piece] | None) -> None:
-        start = 0
+        start, scores = 0, np.empty((0, 0))
         for _, stop in rows.blocks():
             while start < stop:
                 state, newcomer = self._fitted(), None
                 codes, known = self._codes(state, target[start:stop])
                 if known == 0:
                     if not state.grow_classes:
-                        self._refuse_label(target[start])
+                        self._refuse_label(target[start], start)
                     newcomer = state.add_class(target[start])
                     self._bound = None
                     codes, known = self._codes(state, target[start:stop])
                 bound = self._bind()
                 end = start + known
                 gate = self._gate(state, bound, codes[:known], None if weights is None else weights[start:end])
-                scores = np.empty((known, bound.width), state.dtype)
+                if pieces is not None or scores.shape < (known, bound.width) or scores.shape[1] != bound.width:
+                    scores = np.empty((known, bound.width), state.dtype)
                 block = rows.block(start, end, state.dtype, bound.bias)
-                done = bound.run(block, codes[:known], gate, scores)
+                done = bound.run(block, codes[:known], gate, scores[:known])
                 if done < known:
                     self._refuse(rows, start + done)
-                self._after(state, scores, codes[:known], gate)
+                self._after(state, scores[:known], codes[:known], gate)
                 if pieces is not None:
                     if newcomer is not None:
                         scores[0, newcomer] = np.nan
@@ -349,8 +371,12 @@ class Learner(Estimator):
             )
         return weights
 
-    def _refuse_label(self, label: Any) -> NoReturn:
-        raise ValueError("classes should include all valid labels that can be in y")
+    def _refuse_label(self, label: Any, t: int) -> NoReturn:
+        classes = self._fitted().classes
+        raise ValueError(
+            f"classes should include all valid labels that can be in y: {np.asarray(label).item()!r} (row {t}) is none of"
+            f" {[] if classes is None else classes.tolist()}"
+        )
 
     def _check_classes(self, state: State, classes: Any) -> None:
         """Refuse `classes` that differ from those of an earlier call."""

@@ -7,6 +7,7 @@ state that is not an array.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import tempfile
@@ -27,7 +28,12 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
     """Write a model so that a reader sees the old file or the new one, and a crash leaves one of them whole."""
     path = Path(path)
     content = save(arrays, {"onepass": json.dumps({"format": FORMAT, **header})})
-    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    try:
+        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:  # in the user's words: the file beside it is our affair
+        raise type(error)(error.errno, error.strerror, str(path)) from None
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)

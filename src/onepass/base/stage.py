@@ -11,7 +11,6 @@ from sklearn.base import TransformerMixin
 from onepass.base.estimator import Estimator, are_named
 from onepass.base.inputs import FLOATS, Places, Rows, names_of, one_row, places, readonly, rows_of
 from onepass.base.state import Array, State
-from onepass.compiled.checks import first_bad_row
 from onepass.compiled.kernel import machine_code
 from onepass.compiled.rows import DenseRows, SparseRows
 
@@ -32,6 +31,8 @@ class Stage(TransformerMixin, Estimator):
 
     grow: bool | None
 
+    _takes_names_only: ClassVar[bool] = False  # whether it wants dicts or frames as they come
+
     # --- what a subclass says ---
 
     def _apply(self, state: State, block: Any, taught: Array, out: Array) -> None:
@@ -41,7 +42,9 @@ class Stage(TransformerMixin, Estimator):
     def _transformed(self, state: State, rows: Rows, taught: Array) -> Rows:
         """The rows after the stage."""
         out = rows.room()
-        self._apply(state, rows.block(0, rows.n, rows.dtype, rows.dtype.type(0)), taught, out)
+        for start, stop in rows.blocks():
+            block = rows.block(start, stop, rows.dtype, rows.dtype.type(0))
+            self._apply(state, block, taught[start:stop], out[rows.span(start, stop)])
         return rows.with_values(out)
 
     # --- the doors ---
@@ -64,24 +67,24 @@ class Stage(TransformerMixin, Estimator):
         """The rows after the stage, which stays as it is."""
         state = self._fitted()
         rows = self._rows(X, state)
-        self._check_finite(rows)
+        self._check_finite(rows, rows.dtype)
         return self._transformed(state, rows, np.zeros(rows.n, bool)).data
 
     def learn_transform(self, X: Any) -> Any:
         """Transform each row with what was known before it, then learn from it."""
-        with self.undone_on_error():
+        with self._undone_on_error():
             return self._learn_transform(X).data
 
     def learn_one(self, x: Any) -> None:
         """Learn from one example: a dict of features, a 1-d array or a sparse row."""
-        with self.undone_on_error():
+        with self._undone_on_error():
             self._learn_transform(one_row(x), one=True)
 
     def transform_one(self, x: Any) -> Any:
         """One example after the stage, as it came: a dict for a dict, else a 1-d array. Unknown features are left out."""
         state = self._fitted()
         rows = self._rows(one_row(x), state)
-        self._check_finite(rows)
+        self._check_finite(rows, rows.dtype)
         data = self._transformed(state, rows, np.zeros(rows.n, bool)).data
         if not isinstance(x, Mapping):
             return data[0] if isinstance(data, np.ndarray) else data.toarray()[0]
@@ -128,7 +131,7 @@ class Stage(TransformerMixin, Estimator):
 
     def _learn_transform(self, X: Any, weights: Array | None = None, *, one: bool = False) -> Rows:
         rows = self._enter(X, one=one)
-        self._check_finite(rows)
+        self._check_finite(rows, rows.dtype)
         return self._transformed(self._fitted(), rows, np.ones(rows.n, bool) if weights is None else weights > 0)
 
     def _enter(self, X: Any, *, one: bool = False) -> Rows:
@@ -148,8 +151,3 @@ class Stage(TransformerMixin, Estimator):
             state.widen(rows.width)
             self._bound = None
         return rows
-
-    def _check_finite(self, rows: Rows) -> None:
-        bad = first_bad_row(rows.block(0, rows.n, rows.dtype, rows.dtype.type(0)), rows.n)
-        if bad < rows.n:
-            self._refuse(rows, bad)

@@ -190,6 +190,10 @@ class Classifier(ClassifierMixin, Learner):
             raise ValueError(
                 f"{type(self).__name__} with these parameters has no loss term to weigh: class_weight must be None."
             )
+        if isinstance(self.class_weight, dict):
+            for label, weight in self.class_weight.items():
+                if not isinstance(weight, int | float) or not 0 <= weight < math.inf:
+                    raise ValueError(f"class_weight of {label!r} is {weight!r}; it must be a finite number, not negative.")
         if labels is not None and isinstance(self.class_weight, dict):
             unknown = [label for label in self.class_weight if label not in labels.tolist()]
             if unknown:

@@ -84,7 +84,7 @@ def draw(snapshots: Any, rates: Any, X: Any, y: Any, pieces: list[slice], path: 
     figure.get_layout_engine().set(w_pad=0.04, h_pad=0.05, wspace=0.02, hspace=0.04)
     for row, (name, models) in zip(panels, snapshots.items(), strict=True):
         for i, (ax, model, piece) in enumerate(zip(row, models, pieces, strict=True)):
-            DecisionBoundaryDisplay.from_model(model, X[piece], y[piece], ax=ax, extent=EXTENT)
+            DecisionBoundaryDisplay.from_estimator(model, X[piece], y[piece], ax=ax, extent=EXTENT)
             ax.set(xticks=[], yticks=[])
             ax.set_xlabel(f"{100 * rates[name][i]:.0f} % wrong", fontsize=11, color="#555555")
             advance()

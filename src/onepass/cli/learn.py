@@ -19,7 +19,14 @@ from onepass.cli.options import SCALE, SEED, TASK, Names, Picture, Target, readi
 from onepass.cli.output import facts, metric, plain, progress, save_figure, show, speed
 
 METRICS = {"classification": ["mistake_rate"], "regression": ["mae", "rmse"]}
-DECIDED = {"learner": "--learner", "settings": "--set", "scale": "--scale", "classes": "--classes", "task": "--task"}
+DECIDED = {
+    "learner": "--learner",
+    "settings": "--set",
+    "scale": "--scale",
+    "classes": "--classes",
+    "task": "--task",
+    "seed": "--seed",
+}
 
 
 @click.command()

@@ -69,6 +69,7 @@ READING = (
         metavar="N",
         help="The number of features; strings are hashed to so many.  [default: as many as there are; 2**20 with strings]",
     ),
+    click.option("--zero-based", is_flag=True, help="The feature indices of LIBSVM data start at 0, not 1."),
 )
 
 TASK = click.option(

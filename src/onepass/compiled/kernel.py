@@ -56,26 +56,22 @@ def machine_code(compiled: Any, *arguments: Any) -> Callable[..., Any]:
 class _Cache(FunctionCache):
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        self._cache_file = _Entries(Path(self._cache_path), self._impl.filename_base)
+        stamp = _stamp(os.path.dirname(__file__)) + _stamp(os.path.dirname(inspect.getfile(function)))
+        self._cache_file = _Entries(Path(self._cache_path), self._impl.filename_base, _short(stamp))
 
     def _index_key(self, signature: Any, codegen: Any) -> Any:
-        modules = sorted(_record_modules(signature))
-        stamps = (
-            _stamp(os.path.dirname(__file__)),
-            _stamp(os.path.dirname(inspect.getfile(self._py_func))),
-            *map(_stamp, modules),
-        )
+        stamps = tuple(map(_stamp, sorted(_record_modules(signature))))
         return (numba.__version__, sys.version_info[:3], super()._index_key(signature, codegen), stamps)
 
 
 class _Entries:
-    """One file an entry, named by the hash of its key."""
+    """One file an entry, named by the stamp of the source and the hash of its key."""
 
-    def __init__(self, folder: Path, base: str) -> None:
-        self._folder, self._base = folder, base
+    def __init__(self, folder: Path, base: str, stamp: str) -> None:
+        self._folder, self._base, self._stamp = folder, base, stamp
 
     def _path(self, key: Any) -> Path:
-        return self._folder / f"{self._base}.{hashlib.sha256(repr(key).encode()).hexdigest()[:24]}.nbc"
+        return self._folder / f"{self._base}.{self._stamp}.{_short(repr(key))}.nbc"
 
     def load(self, key: Any) -> Any:
         try:
@@ -93,6 +89,9 @@ class _Entries:
             except BaseException:
                 os.unlink(name)
                 raise
+            for path in self._folder.glob(f"{self._base}.*.nbc"):
+                if not path.name.startswith(f"{self._base}.{self._stamp}."):  # of a source that is no more
+                    path.unlink(missing_ok=True)
 
     def flush(self) -> None:
         for path in self._folder.glob(f"{self._base}.*.nbc"):
@@ -109,6 +108,10 @@ def _record_modules(signature: Iterable[Any]) -> set[str]:
         if isinstance(item, types.BaseTuple):
             files |= _record_modules(item)
     return files - {""}
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
 @cache

@@ -66,7 +66,8 @@ def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count:
             updates += moved
             tick(average, model, seen)
         done += 1
-    count[T], count[UPDATES] = seen, updates
+    if seen != count[T]:  # a reader that learned nothing must not undo what a writer counted meanwhile
+        count[T], count[UPDATES] = seen, updates
     held((own, own_spare))
     return done
 

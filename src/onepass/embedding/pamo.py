@@ -133,11 +133,13 @@ def regress(m: Any, x: Any, weight: Any, s: Any) -> Any:
 
 
 @scratch.form(Binary)
+@scratch.form(Regression)
 def _(m: Any) -> Any:
     return work_space(m.U, m.w, 1)
 
 
 @score.form(Binary)
+@score.form(Regression)
 def _(m: Any, x: Any, s: Any) -> Any:
     embed(m.U, x, s)
     s.scores[0] = normalised_dot(m.w, s)
@@ -196,17 +198,6 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
 # --- regression ---
 
 
-@scratch.form(Regression)
-def _(m: Any) -> Any:
-    return work_space(m.U, m.w, 1)
-
-
-@score.form(Regression)
-def _(m: Any, x: Any, s: Any) -> Any:
-    embed(m.U, x, s)
-    s.scores[0] = normalised_dot(m.w, s)
-
-
 @learn.form(Regression)
 def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     """As for two classes, with the epsilon-insensitive loss: z moves to where w.z meets the target within epsilon."""
@@ -223,6 +214,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
 
 
 @blend.form(Binary)
+@blend.form(Regression)
 def _(m: Any, other: Any, share: Any) -> Any:
     mix(m.U, other.U, share)
     mix(m.w, other.w, share)
@@ -232,12 +224,6 @@ def _(m: Any, other: Any, share: Any) -> Any:
 def _(m: Any, other: Any, share: Any) -> Any:
     mix(m.U, other.U, share)
     mix(m.W, other.W, share)
-
-
-@blend.form(Regression)
-def _(m: Any, other: Any, share: Any) -> Any:
-    mix(m.U, other.U, share)
-    mix(m.w, other.w, share)
 
 
 class _MaxOut(Learner):
@@ -282,7 +268,7 @@ class _MaxOut(Learner):
         rows = self._rows(X, state)
         bound = self._bind_for(rows.width)
         U = self._averaged(bound.state, "U")
-        out = np.empty((rows.n, self.dimensions), state.dtype)
+        out = np.empty((rows.n, state.sizes["dimensions"]), state.dtype)
         for start, stop in rows.blocks():
             embed_rows(U, rows.block(start, stop, state.dtype, bound.bias), out[start:stop])
         return out
@@ -325,7 +311,8 @@ class PAMOClassifier(Classifier, _MaxOut):
     PAMO-I does so when there is loss; PAMO-II always takes step 3, which teaches the embedding its own normalisation. With more
     than two classes the embedding is shared, and w_y - w_r takes the place of y w, r being the strongest wrong class.
 
-    Standardise the features first (:class:`onepass.StandardScaler`), as the paper does.
+    Standardise the features first (:class:`onepass.StandardScaler`), as the paper does. The first hyperplanes are drawn from
+    U(-0.1, 0.1), and those of a dimension made orthonormal; a growing model, which does not know them all, leaves them as drawn.
 
     Parameters
     ----------
@@ -368,7 +355,7 @@ class PAMOClassifier(Classifier, _MaxOut):
     classes_ : array
         The labels, sorted.
     n_features_in_, t_, updates_, n_iter_ : int
-        The number of features, of examples learned from, of examples that changed the weights, and of passes.
+        The number of features, of examples learned from, of examples that had loss (PAMO-II: all), and of passes.
 
     References
     ----------
@@ -455,7 +442,7 @@ class PAMORegressor(Regressor, _MaxOut):
     Attributes
     ----------
     n_features_in_, t_, updates_, n_iter_ : int
-        The number of features, of examples learned from, of examples that changed the weights, and of passes.
+        The number of features, of examples learned from, of examples that had loss (PAMO-II: all), and of passes.
 
     References
     ----------

@@ -21,6 +21,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
 
 from onepass.base.labels import classes_of, label_array
+from onepass.datasets import Dataset
 from onepass.evaluate.metrics import Array
 from onepass.evaluate.online import prequential, rows, take
 from onepass.evaluate.tally import Curve, Tally
@@ -210,6 +211,9 @@ def compare(
         raise ValueError("There is nothing to compare: pass a dict of at least one model.")
     if permutations < 1:
         raise ValueError(f"`permutations` must be at least 1, got {permutations}.")
+    if isinstance(data, Dataset):
+        test = (data.X_test, data.y_test) if test is None and data.X_test is not None else test
+        data = (data.X, data.y)
     X, y = np.asarray(data[0]) if isinstance(data[0], list) else data[0], np.asarray(data[1])
     kinds = {is_classifier(model) for model in models.values()}
     if len(kinds) == 2:

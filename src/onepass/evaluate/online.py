@@ -20,6 +20,7 @@ from sklearn.exceptions import NotFittedError
 
 from onepass.base import Learner
 from onepass.base.labels import classes_of, encode_labels, label_array
+from onepass.datasets import Dataset
 from onepass.evaluate.metrics import LOSS_METRICS, Array
 from onepass.evaluate.tally import BLOCK, Curve, Tally
 
@@ -131,6 +132,8 @@ def prequential(
             raise ValueError(f"`{name}` must be at least {least}, got {value}.")
     before = getattr(model, "updates_", 0)
     run = _Run(model, metrics, window, delay, classes, points, callback)
+    if isinstance(stream, Dataset):
+        stream = (stream.X, stream.y)
     if isinstance(stream, tuple):
         run.arrays(*stream)
     else:

@@ -42,11 +42,13 @@ def tau(variant: Any, C: Any, loss: Any, norm2: Any) -> Any:
 
 
 @scratch.form(Binary)
+@scratch.form(Regression)
 def _(m: Any) -> Any:
     return Scores(workspace(m.w, 1))
 
 
 @score.form(Binary)
+@score.form(Regression)
 def _(m: Any, x: Any, s: Any) -> Any:
     s.scores[0] = dot(m.w, x)
 
@@ -91,16 +93,6 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     add(at(m.W, y), step, x)
     add(at(m.W, r), -step, x)
     return UPDATED
-
-
-@scratch.form(Regression)
-def _(m: Any) -> Any:
-    return Scores(workspace(m.w, 1))
-
-
-@score.form(Regression)
-def _(m: Any, x: Any, s: Any) -> Any:
-    s.scores[0] = dot(m.w, x)
 
 
 @learn.form(Regression)
@@ -171,7 +163,7 @@ class PAClassifier(Classifier, _PassiveAggressive):
     classes_ : array
         The labels, sorted.
     n_features_in_, t_, updates_, n_iter_ : int
-        The number of features, of examples learned from, of examples that changed the weights, and of passes.
+        The number of features, of examples learned from, of examples that had loss, and of passes.
 
     References
     ----------
@@ -249,7 +241,7 @@ class PARegressor(Regressor, _PassiveAggressive):
     coef_, intercept_ : arrays of shape (d,) and (1,)
         The weights.
     n_features_in_, t_, updates_, n_iter_ : int
-        The number of features, of examples learned from, of examples that changed the weights, and of passes.
+        The number of features, of examples learned from, of examples that had loss, and of passes.
 
     References
     ----------

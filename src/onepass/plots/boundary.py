@@ -40,7 +40,7 @@ class DecisionBoundaryDisplay:
         self.classes, self.extent, self.margins = classes, extent, margins
 
     @classmethod
-    def from_model(
+    def from_estimator(
         cls,
         model: Any,
         X: Any,
@@ -71,7 +71,7 @@ class DecisionBoundaryDisplay:
         --------
         >>> from onepass import PAClassifier, datasets
         >>> X, y = datasets.circles(200, random_state=0)
-        >>> display = DecisionBoundaryDisplay.from_model(PAClassifier().fit(X, y), X, y)
+        >>> display = DecisionBoundaryDisplay.from_estimator(PAClassifier().fit(X, y), X, y)
         >>> len(display.points_)
         2
         """

@@ -12,6 +12,7 @@ from sklearn.feature_extraction import FeatureHasher
 from sklearn.utils._param_validation import Interval
 
 from onepass.base import Field, Stage, State
+from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows, from_csr
 from onepass.base.state import Array
 
@@ -38,6 +39,7 @@ class Hasher(Stage):
     (1, 16)
     """
 
+    _takes_names_only = True
     _forms: ClassVar[dict[str, dict[str, Field]]] = {"stage": {}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_features": [Interval(Integral, 1, 2**31 - 1, closed="both")]}
 
@@ -70,7 +72,7 @@ class Hasher(Stage):
             )
         if nw.dependencies.is_into_dataframe(X):
             X = nw.from_native(X, eager_only=True).rows(named=True)
-        if not (isinstance(X, list) and X and all(isinstance(x, Mapping) for x in X)):
+        if not are_named(X):
             raise TypeError("Hasher takes dicts of features or a data frame: only names can be hashed.")
         hashed = FeatureHasher(self.n_features).transform(X)
         hashed.sort_indices()

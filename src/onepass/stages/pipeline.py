@@ -195,13 +195,13 @@ class Pipeline(_BaseComposition):
         return X
 
     def _hashes(self) -> bool:
-        return not hasattr(self.steps[0][1], "grow")
+        return getattr(self.steps[0][1], "_takes_names_only", False)
 
     @contextlib.contextmanager
     def _undone_on_error(self) -> Iterator[None]:
         with contextlib.ExitStack() as stack:
             for _, step in self.steps:
-                stack.enter_context(step.undone_on_error())
+                stack.enter_context(step._undone_on_error())
             yield
 
     # --- predicting ---
@@ -210,7 +210,7 @@ class Pipeline(_BaseComposition):
         for stage in self.stages:
             state = stage._fitted()
             rows = stage._rows(X, state)
-            stage._check_finite(rows)
+            stage._check_finite(rows, rows.dtype)
             X = stage._transformed(state, rows, np.zeros(rows.n, bool))
         return X
 

@@ -83,8 +83,8 @@ class StandardScaler(Stage):
     """Scale each feature to mean 0 and deviation 1, by the rows seen so far.
 
     In a stream row t is scaled with the mean and deviation of the rows before t, then taken into them, so that learning and
-    predicting agree. A feature that has not varied yet is 0. CSR rows and dicts are only divided by the deviation, not centred, since
-    that would fill their zeros.
+    predicting agree. A feature that has not varied yet is 0. CSR rows and dicts are only divided by the deviation, where there is one,
+    and not centred, since that would fill their zeros.
 
     Parameters
     ----------

@@ -69,6 +69,11 @@ class _Member:
         return self._numbers(count * int(np.prod(self.shape[1:]))).reshape(count, *self.shape[1:])
 
 
+def _floats(numbers: Any) -> Any:
+    """The numbers as floats: single precision stays so, anything else becomes double."""
+    return numbers if numbers.dtype == np.float32 else numbers.astype(np.float64, copy=False)
+
+
 def read_npz(raw: Any, name: str, chunk: int, features: int | None) -> Chunks:
     """The chunks of an archive of `numpy.savez` with X and y, or of the parts of a CSR matrix with y."""
     try:
@@ -93,7 +98,7 @@ def _dense(archive: zipfile.ZipFile, name: str, opened: ExitStack) -> tuple[int,
     X = _Member(archive, "X", name, opened)
     if len(X.shape) != 2:
         raise ValueError(f"X of {name} has the shape {X.shape}; it must have rows and columns")
-    return X.shape[0], lambda count: X.take(count).astype(np.float64, copy=False)
+    return X.shape[0], lambda count: _floats(X.take(count))
 
 
 def _csr(archive: zipfile.ZipFile, name: str, opened: ExitStack) -> tuple[int, Callable[[int], Any]]:
@@ -111,7 +116,7 @@ def _csr(archive: zipfile.ZipFile, name: str, opened: ExitStack) -> tuple[int, C
         bounds = np.concatenate([before, indptr.take(count)])
         before = bounds[-1:]
         entries = int(bounds[-1] - bounds[0])
-        values = data.take(entries).astype(np.float64, copy=False)
+        values = _floats(data.take(entries))
         return csr_array((values, indices.take(entries), bounds - bounds[0]), shape=(count, width))
 
     return rows, take

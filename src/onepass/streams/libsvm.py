@@ -336,7 +336,9 @@ class _Parser:
         if how == BAD_VALUE:
             return f"the value {value!r} of feature {index} is not a finite number"
         if how == TOO_SMALL:
-            return "feature index 0, but indices start at 1; say zero_based=True if those of this file start at 0"
+            return (
+                "feature index 0, but indices start at 1; say zero_based=True (--zero-based) if those of this file start at 0"
+            )
         if how == TOO_LARGE:
             most = "18 digits" if self._features is None else f"features={self._features}"
             return f"feature index {index} is beyond {most}"

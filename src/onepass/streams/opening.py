@@ -126,7 +126,7 @@ def _guess(name: str) -> str:
 
 def _refuse_columns(label: str | int | bool | None, drop: Sequence[str], what: str) -> None:
     if label is not None or drop:
-        raise ValueError(f"label= and drop= name columns of a table; {what} have none")
+        raise ValueError(f"label and drop name columns of a table; {what} have none")
 
 
 def _open_memory(
