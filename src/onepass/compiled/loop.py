@@ -50,7 +50,8 @@ def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count:
     own, own_spare = scratch(model), room(average)
     model, average, X, gate, s, spare = borrowed((model, average, X, gate, own, own_spare))
     largest = np.sqrt(np.finfo(scores.dtype).max)
-    done, seen, updates = 0, count[T], count[UPDATES]  # counted in registers, written back at the end
+    before = count[T]
+    done, seen, updates = 0, before, count[UPDATES]  # counted in registers, written back at the end
     for t in range(len(scores)):
         x = row(X, t)
         score(model, x, s)
@@ -66,7 +67,7 @@ def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count:
             updates += moved
             tick(average, model, seen)
         done += 1
-    if seen != count[T]:  # a reader that learned nothing must not undo what a writer counted meanwhile
+    if seen != before:  # a reader that learned nothing must not undo what a writer counted meanwhile
         count[T], count[UPDATES] = seen, updates
     held((own, own_spare))
     return done
