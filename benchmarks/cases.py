@@ -238,7 +238,7 @@ def memory() -> list[Result]:
         with large.open("wb") as file:
             while file.tell() < 1e9:
                 file.write(content)
-        command = [sys.executable, "-m", "onepass.cli", "learn", str(large), "--learner", "pa1", "--json"]
+        command = [sys.executable, "-m", "onepass", "learn", str(large), "--learner", "pa1", "--json"]
         code = (
             "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL);"
             " print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"

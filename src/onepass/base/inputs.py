@@ -130,6 +130,8 @@ def rows_of(X: Any, estimator: Any, *, fitted: bool) -> Rows:
         if fitted and hasattr(estimator, "feature_names_in_"):
             _check_feature_names(estimator, X, reset=False)
         return Rows(X)
+    if type(X) in (sp.csr_array, sp.csr_matrix) and X.dtype in FLOATS and X.shape[0] and X.shape[1]:
+        return from_csr(_canonical(X))
     if fitted:
         _check_feature_names(estimator, X, reset=False)
     names = names_of(X)

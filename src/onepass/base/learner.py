@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
+from numpy import fromiter, ndarray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base.estimator import Estimator, are_named
@@ -420,6 +421,7 @@ class _Bound:
         self._entries: dict[Any, Callable[..., int]] = {}
         self._strides = (dtype.itemsize,)
         self._ignores_new = not state.foresees
+        self._shape = (state.n_features,)
         self._last: Places | None = None
         self._dense: Callable[..., float] | None = None
         self._sparse: Callable[..., float] | None = None
@@ -435,8 +437,8 @@ class _Bound:
 
     def run_one(self, x: Any, targets: Array, share: Any) -> float | None:
         """The loop over one example, for the common cases; None for those that need a closer look."""
-        if type(x) is np.ndarray:
-            if x.shape != (self.state.n_features,) or x.dtype is not self.dtype or x.strides != self._strides:
+        if type(x) is ndarray:
+            if x.shape != self._shape or x.dtype is not self.dtype or x.strides != self._strides:
                 return None
             dense = self._dense or self._compile_dense(x, targets, share)
             return dense(self.model, self.average, x, self.bias, targets, share, self.width, self.count)
@@ -452,7 +454,7 @@ class _Bound:
                 self._last = last
         _, indptr, indices, order = last
         try:
-            values = np.fromiter(x.values(), self.dtype, len(x))
+            values = fromiter(x.values(), self.dtype, len(x))
         except (TypeError, ValueError):
             return None
         if order is not None:
@@ -461,8 +463,8 @@ class _Bound:
         return sparse(self.model, self.average, indptr, indices, values, self.bias, targets, share, self.width, self.count)
 
     def forget_places(self) -> None:
-        """Features have come: a dict's may have another place now."""
-        self._last = None
+        """Features have come: rows are longer, and a dict's values may have other places."""
+        self._last, self._shape = None, (self.state.n_features,)
 
     def _compile_dense(self, x: Array, targets: Array, share: Any) -> Callable[..., float]:
         flat = (self.model, self.average, readonly(x), self.bias, targets, share, self.width, self.count)

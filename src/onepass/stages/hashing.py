@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from sklearn.feature_extraction import FeatureHasher
 from sklearn.utils._param_validation import Interval
 
 from onepass.base import Field, Stage, State
@@ -74,6 +73,8 @@ class Hasher(Stage):
             X = nw.from_native(X, eager_only=True).rows(named=True)
         if not are_named(X):
             raise TypeError("Hasher takes dicts of features or a data frame: only names can be hashed.")
+        from sklearn.feature_extraction import FeatureHasher  # takes as long to import as the rest of the stages together
+
         hashed = FeatureHasher(self.n_features).transform(X)
         hashed.sort_indices()
         return from_csr(hashed)
