@@ -15,19 +15,26 @@ SORTED, UNSORTED, OUT_OF_RANGE = 0, 1, 2
 @kernel
 def csr_order(indptr: Any, indices: Any, width: Any) -> Any:
     """Whether each row's indices ascend without repeats, and whether all lie in [0, width)."""
-    order = SORTED
-    for t in range(len(indptr) - 1):
-        if indptr[t] > indptr[t + 1]:
+    n = len(indptr) - 1
+    if indptr[0] < 0 or indptr[n] > len(indices):
+        return OUT_OF_RANGE
+    drops = 0  # over all rows at once, which is vectorised, then less those between rows
+    for i in range(1, len(indices)):
+        drops += indices[i] <= indices[i - 1]
+    ascending = True
+    for t in range(n):
+        start, end = indptr[t], indptr[t + 1]
+        if start > end:
             return OUT_OF_RANGE
-        before = -1
-        for i in range(indptr[t], indptr[t + 1]):
-            j = indices[i]
-            if j < 0 or j >= width:
-                return OUT_OF_RANGE
-            if j <= before:
-                order = UNSORTED
-            before = j
-    return order
+        if start < end:
+            ascending &= indices[start] >= 0 and indices[end - 1] < width
+            drops -= start > 0 and indices[start] <= indices[start - 1]
+    if ascending and drops == 0 and indptr[0] == 0 and indptr[n] == len(indices):
+        return SORTED
+    for i in range(indptr[0], indptr[n]):
+        if indices[i] < 0 or indices[i] >= width:
+            return OUT_OF_RANGE
+    return UNSORTED
 
 
 @kernel
