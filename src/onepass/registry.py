@@ -41,7 +41,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         if "steps" in header:
             return Pipeline.unpack(header, arrays, known)
         return known[header["class"]]._unpack(header, arrays)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise ModelFileError(f"{os.fspath(path)} can't be loaded: {error}") from error
 
 

@@ -55,6 +55,11 @@ class Estimator(BaseEstimator):
         content: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in content.items() if name != "_bound"}
 
+    def __setstate__(self, content: dict[str, Any]) -> None:
+        super().__setstate__(content)
+        if self._state is not None and not all(array.flags.writeable for array in self._state.arrays.values()):
+            self._state = self._state.copy()  # unpickled from a memory map
+
     def _check_parameters(self) -> None:
         validate_parameter_constraints(
             self._parameter_constraints, self.get_params(deep=False), caller_name=type(self).__name__
@@ -174,8 +179,9 @@ class Estimator(BaseEstimator):
         self._check_width(rows.width, state)
         return rows
 
-    def _check_width(self, width: int, state: State) -> None:
-        if width != state.n_features and not state.grow_features:
+    def _check_width(self, width: int, state: State, *, named: bool = False) -> None:
+        """Refuse another number of features, unless they may grow; columns of an array can't join features that have names."""
+        if width != state.n_features and not (state.grow_features and (named or not state.columns)):
             raise ValueError(
                 f"X has {width} features, but {type(self).__name__} is expecting {state.n_features} features as input."
             )

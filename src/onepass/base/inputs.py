@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
+from struct import Struct
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -130,7 +131,7 @@ def rows_of(X: Any, estimator: Any, *, fitted: bool) -> Rows:
         if fitted and hasattr(estimator, "feature_names_in_"):
             _check_feature_names(estimator, X, reset=False)
         return Rows(X)
-    if type(X) in (sp.csr_array, sp.csr_matrix) and X.dtype in FLOATS and X.shape[0] and X.shape[1]:
+    if type(X) in (sp.csr_array, sp.csr_matrix) and X.ndim == 2 and X.dtype in FLOATS and X.shape[0] and X.shape[1]:
         return from_csr(_canonical(X))
     if fitted:
         _check_feature_names(estimator, X, reset=False)
@@ -147,9 +148,12 @@ def rows_of(X: Any, estimator: Any, *, fitted: bool) -> Rows:
 
 def _canonical(X: Any) -> Any:
     """CSR with ascending indices, each once; the user's matrix is left as it is."""
-    order = csr_order(readonly(X.indptr), readonly(X.indices), X.shape[1])
+    fits = len(X.indptr) == X.shape[0] + 1 and len(X.data) == len(X.indices)
+    order = csr_order(readonly(X.indptr), readonly(X.indices), X.shape[1]) if fits else OUT_OF_RANGE
     if order == OUT_OF_RANGE:
-        raise ValueError(f"X is not a valid CSR matrix: an index lies outside its {X.shape[1]} columns.")
+        raise ValueError(
+            f"X is not a valid CSR matrix: its parts do not fit, or an index lies outside its {X.shape[1]} columns."
+        )
     if order != SORTED:
         X = X.copy()
         X.sum_duplicates()
@@ -192,10 +196,12 @@ def named_values(x: Mapping[str, Any]) -> dict[str, float]:
     return named
 
 
-Places = tuple[list[str], Any, Any, Any]  # the names, indptr and indices of a row, and the order of its values
+# The names, indptr and indices of a row, the order of its values, and a function that packs them into bytes. It takes numbers only,
+# where numpy would also read a number from a text.
+Places = tuple[list[str], Any, Any, Any, Callable[..., bytes]]
 
 
-def places(columns: dict[str, int] | None, x: dict[str, Any], ignore_new: bool) -> Places | None:
+def places(columns: dict[str, int] | None, x: dict[str, Any], ignore_new: bool, dtype: np.dtype[Any]) -> Places | None:
     """The places of a dict's features, good for every dict with the same keys in the same order; None if it needs a closer look."""
     if columns is None or not all(isinstance(value, float | int) for value in x.values()):
         return None
@@ -206,4 +212,5 @@ def places(columns: dict[str, int] | None, x: dict[str, Any], ignore_new: bool) 
     if len(found) < len(x) or any(a > b for a, b in pairwise(found)):
         found.sort()
         order = np.array([position for _, position in found], np.intp)
-    return list(x), np.array([0, len(found)], np.int32), np.array([j for j, _ in found], np.int32), order
+    indptr, indices = np.array([0, len(found)], np.int32), np.array([j for j, _ in found], np.int32)
+    return list(x), indptr, indices, order, Struct(f"{len(x)}{dtype.char}").pack

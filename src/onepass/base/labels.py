@@ -61,7 +61,9 @@ def classes_of(y: Array) -> Array:
 
 def declared_classes(classes: Iterable[Any]) -> Array:
     """The `classes` that a user gave, sorted, each once."""
-    labels = classes_of(label_array(np.asarray(list(classes))))
+    labels = np.unique(label_array(np.asarray(list(classes))))
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError("`classes` contains NaN or infinity.")
     if len(labels) < 2:
         raise ValueError(f"`classes` must name at least two classes, got {labels.tolist()}.")
     return labels

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from numbers import Integral, Real
+from struct import error as StructError
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
-from numpy import fromiter, ndarray
+from numpy import frombuffer, ndarray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base.estimator import Estimator, are_named
@@ -18,7 +20,12 @@ from onepass.compiled.average import DECAY, HALF_LIFE, UNIFORM, Averaged, Lazy, 
 from onepass.compiled.kernel import machine_code
 from onepass.compiled.loop import Weights, run, run_dense, run_sparse
 
+_publishing = threading.Lock()
+
 Piece = tuple[Any, Array]  # the classes known at the time, and scores
+
+# A state of so many bytes is copied before a pass, whatever the size of the data.
+COPIED_ALWAYS = 1 << 20
 
 # An average that is blended as a whole is blended so often: a fraction of the cost of the step itself.
 BLEND_EVERY = 16
@@ -83,17 +90,20 @@ class Learner(Estimator):
 
     def _new_state(self, form: str, dtype: Any, n_features: int, names: list[str] | None, **about: Any) -> State:
         state = super()._new_state(form, dtype, n_features, names, **about)
-        if self.average is not None and self.average is not False:
+        if self._averages():
             state.average(self._clock())
         return state
 
     def _companions(self) -> set[str]:
-        return set() if self.average is None or self.average is False else {"clock"}
+        return {"clock"} if self._averages() else set()
+
+    def _averages(self) -> bool:
+        return bool(self.average) if isinstance(self.average, bool | np.bool_) else self.average is not None
 
     def _clock(self) -> Array:
         if self.average == "uniform":
             kind, life = UNIFORM, 0.0
-        elif self.average is True:
+        elif isinstance(self.average, bool | np.bool_):
             kind, life = DECAY, 0.0
         else:
             kind, life = HALF_LIFE, float(self.average)  # type: ignore[arg-type]
@@ -112,9 +122,12 @@ class Learner(Estimator):
             self._check_parameters()
             state = self._fitted()
             self._check_settled(state)
-            if not all(array.flags.writeable for array in state.arrays.values()):  # unpickled from a memory map
-                self._state = state = state.copy()
-            self._bound = _Bound(self, state)
+            version = state.version
+            bound = _Bound(self, state)
+            with _publishing:  # a reader must not put back what a writer has just made void
+                if self._state is state and state.version == version:
+                    self._bound = bound
+            return bound
         return self._bound
 
     def _check_settled(self, state: State) -> None:
@@ -127,6 +140,11 @@ class Learner(Estimator):
                 f"The parameters of this {type(self).__name__} no longer fit what it has learned: sizes, `average`,"
                 " `class_weight` and `calibrate` can't change once learning has begun. Call fit to start anew."
             )
+
+    def _pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        if self._state is not None:
+            self._check_settled(self._state)
+        return super()._pack()
 
     # --- the doors for tables ---
 
@@ -256,7 +274,7 @@ class Learner(Estimator):
             newcomers: dict[str, int] = {}
             if rows is None:
                 rows, newcomers = self._named_rows(X, state, grow=state.grow_features)
-            self._check_width(rows.width, state)
+            self._check_width(rows.width, state, named=named)
             self._guarded_pass(state, rows, target, weights, pieces)
             if newcomers:
                 self._columns(self._fitted()).update(newcomers)
@@ -266,10 +284,10 @@ class Learner(Estimator):
             raise
 
     def _widen(self, n_features: int) -> None:
-        anew = self._fitted().widen(n_features)
-        if anew:
-            self._bound = None
-        elif self._bound is not None:
+        with _publishing:
+            if self._fitted().widen(n_features):
+                self._bound = None
+        if self._bound is not None:
             self._bound.forget_places()
 
     def _learn_runs(self, X: Any, target: Any, weights: Array, pieces: list[Piece] | None) -> None:
@@ -284,9 +302,9 @@ class Learner(Estimator):
                     pieces.append((self._fitted().classes, self._scores(part).reshape(stop - start, -1)))
 
     def _guarded_pass(self, state: State, rows: Rows, target: Any, weights: Array | None, pieces: Any) -> None:
-        """Run the pass so that an error leaves no trace: by a copy of the state where that is smaller than the data, else by
-        looking at the data first."""
-        saved = state.copy() if state.nbytes <= rows.nbytes else None
+        """Run the pass so that an error leaves no trace: by a copy of the state where that is small or smaller than the data, else
+        by looking at the data first."""
+        saved = state.copy() if state.nbytes <= max(rows.nbytes, COPIED_ALWAYS) else None
         try:
             if saved is None:
                 self._check_first(state, rows, target)
@@ -317,8 +335,9 @@ class Learner(Estimator):
                 if known == 0:
                     if not state.grow_classes:
                         self._refuse_label(target[start], start)
-                    newcomer = state.add_class(target[start])
-                    self._bound = None
+                    with _publishing:
+                        newcomer = state.add_class(target[start])
+                        self._bound = None
                     codes, known = self._codes(state, target[start:stop])
                 bound = self._bind()
                 end = start + known
@@ -438,24 +457,24 @@ class _Bound:
     def run_one(self, x: Any, targets: Array, share: Any) -> float | None:
         """The loop over one example, for the common cases; None for those that need a closer look."""
         if type(x) is ndarray:
-            if x.shape != self._shape or x.dtype is not self.dtype or x.strides != self._strides:
+            if self.width == 0 or x.shape != self._shape or x.dtype is not self.dtype or x.strides != self._strides:
                 return None
             dense = self._dense or self._compile_dense(x, targets, share)
             return dense(self.model, self.average, x, self.bias, targets, share, self.width, self.count)
-        if type(x) is not dict:
+        if type(x) is not dict or self.width == 0:
             return None
         last = self._last
         if last is None or last[0] != list(x):
             ignore_new = self._ignores_new if share is self.none else not self.state.grow_features
-            last = places(self.state.columns, x, ignore_new)
+            last = places(self.state.columns, x, ignore_new, self.dtype)
             if last is None:
                 return None
             if len(last[2]) == len(x):  # a dict with features that are not known is not worth remembering
                 self._last = last
-        _, indptr, indices, order = last
+        _, indptr, indices, order, pack = last
         try:
-            values = fromiter(x.values(), self.dtype, len(x))
-        except (TypeError, ValueError):
+            values = frombuffer(pack(*x.values()), self.dtype)
+        except (StructError, OverflowError):  # text, None, numbers that are too large
             return None
         if order is not None:
             values = values[order]

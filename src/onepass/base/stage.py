@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from struct import error as StructError
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -108,6 +109,12 @@ class Stage(TransformerMixin, Estimator):
 
     # --- for pipelines ---
 
+    def _foreseen(self, X: Any, state: State) -> Rows:
+        """Rows to predict in a pipeline: features that are still unknown pass, for the learner to judge, as they will when learned."""
+        if state.grow_features and isinstance(X, Rows):
+            return X
+        return self._named_rows(X, state, grow=state.grow_features)[0] if are_named(X) else self._rows(X, state)
+
     def _row(self, x: Any, state: State) -> Any:
         """One example as a record, for the common cases; None for those that need a closer look."""
         if type(x) is np.ndarray:
@@ -116,10 +123,13 @@ class Stage(TransformerMixin, Estimator):
         elif type(x) is dict:
             last: Places | None = self._bound
             if last is None or last[0] != list(x):
-                last = self._bound = places(state.columns, x, False)
+                last = self._bound = places(state.columns, x, False, FLOAT64)
             if last is not None:
-                _, indptr, indices, order = last
-                values = np.fromiter(x.values(), np.float64, len(x))
+                _, indptr, indices, order, pack = last
+                try:
+                    values = np.frombuffer(pack(*x.values()), FLOAT64)
+                except (StructError, OverflowError):
+                    return None
                 return SparseRows(indptr, indices, values if order is None else values[order], ZERO)
         return None
 
@@ -146,7 +156,7 @@ class Stage(TransformerMixin, Estimator):
         if rows is None:
             rows, newcomers = self._named_rows(X, state, grow=state.grow_features)
             self._columns(state).update(newcomers)
-        self._check_width(rows.width, state)
+        self._check_width(rows.width, state, named=named)
         if rows.width > state.n_features:
             state.widen(rows.width)
             self._bound = None

@@ -42,6 +42,7 @@ class State:
     grow_classes: bool = False
     n_features: int = 0
     n_iter: int = 0
+    version: int = 0  # counts the times that arrays were replaced
     classes: Array | None = None
     columns: dict[str, int] | None = None  # features by name, where they have names
     arrays: dict[str, Array] = field(default_factory=dict)
@@ -109,6 +110,7 @@ class State:
                 wider[tuple(slice(size) for size in array.shape)] = array
                 self.arrays[name] = wider
                 anew = True
+        self.version += anew
         return anew
 
     def check_label(self, label: Any) -> None:
@@ -135,12 +137,22 @@ class State:
         if "class_counts" in self.arrays:
             self.arrays["class_counts"] = np.insert(self.arrays["class_counts"], k, 0)
         self.classes = np.array([*known[:k], label, *known[k:]])
+        self.version += 1
         return k
 
     def check(self) -> None:
         """Raise ModelFileError unless every array has the type and at least the shape that the loop relies on."""
         if self.n_features < 0 or (self.columns is not None and len(self.columns) != self.n_features):
             raise ModelFileError("The model file is damaged: its features and their names do not agree.")
+        labels = self.classes
+        if self.form in ("binary", "multiclass") and (
+            labels is None
+            or labels.ndim != 1
+            or labels.dtype.kind not in "biufU"
+            or not (labels[:-1] < labels[1:]).all()
+            or (self.form == "binary" and len(labels) != 2)
+        ):
+            raise ModelFileError("The model file is damaged: its labels are not those of a classifier.")
         extent = {**self.sizes, **self._extent()}
         expected: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {"count": (np.dtype(np.int64), (2,))}
         for name, role in self.fields.items():

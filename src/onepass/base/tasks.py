@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, column_or_1d
@@ -68,8 +70,10 @@ class Classifier(ClassifierMixin, Learner):
     def predict(self, X: Any) -> Array:
         """The label of each row."""
         state = self._fitted()
-        scores = self._scores(X)
         assert state.classes is not None
+        if len(state.classes) == 0:
+            raise NotFittedError(f"This {type(self).__name__} instance has seen no label yet: it has nothing to predict.")
+        scores = self._scores(X)
         return state.classes[np.argmax(scores, axis=1) if scores.ndim == 2 else (scores >= 0).astype(np.intp)]
 
     def predict_one(self, x: Any) -> Any:
@@ -84,9 +88,7 @@ class Classifier(ClassifierMixin, Learner):
 
     def _predict_one_slowly(self, x: Any) -> Any:
         scores = self._scores_one(x)
-        if scores is None:
-            return None
-        return self._decided(scores)
+        return None if scores is None or scores.size == 0 else self._decided(scores)
 
     def _decided(self, scores: Array) -> Any:
         """The label that one example's scores mean."""
@@ -192,7 +194,7 @@ class Classifier(ClassifierMixin, Learner):
             )
         if isinstance(self.class_weight, dict):
             for label, weight in self.class_weight.items():
-                if not isinstance(weight, int | float) or not 0 <= weight < math.inf:
+                if not isinstance(weight, Real) or not 0 <= float(weight) < math.inf:
                     raise ValueError(f"class_weight of {label!r} is {weight!r}; it must be a finite number, not negative.")
         if labels is not None and isinstance(self.class_weight, dict):
             unknown = [label for label in self.class_weight if label not in labels.tolist()]
@@ -253,7 +255,10 @@ class Regressor(RegressorMixin, Learner):
         if target.ndim != 1:
             target = column_or_1d(target, warn=True)
         if target.dtype.kind not in "biuf":
-            target = target.astype(np.float64)
+            try:
+                target = target.astype(np.float64)
+            except OverflowError:
+                raise ValueError("Input y contains a value too large for float64.") from None
         if len(target) != n:
             check_consistent_length(np.empty((n, 0)), target)
         if not np.isfinite(target.sum(dtype=np.float64)) and not np.isfinite(target).all():
@@ -272,10 +277,10 @@ class Regressor(RegressorMixin, Learner):
         code, largest = np.empty(1, state.dtype), float(np.finfo(state.dtype).max)
 
         def coder(y: Any) -> Array | None:
-            if not isinstance(y, float | int) or not math.isfinite(y):
+            if not isinstance(y, float | int) or not -largest < y < largest:
                 return None
-            code[0] = y if abs(y) < largest else np.inf
-            return code if code[0] < np.inf else None
+            code[0] = y
+            return code
 
         return coder
 

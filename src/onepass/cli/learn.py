@@ -85,7 +85,8 @@ def learn(
         chunks = interruptions.until_pressed(stream)
         first = next(chunks, None)
         if first is None:
-            raise click.Abort
+            click.echo("onepass: interrupted before a first chunk was complete; nothing was learned or saved", err=True)
+            context.exit(130)
         if first.y is None:
             raise ValueError(f"{stream.name} has no labels to learn from")
         task = task or task_of(first.y)

@@ -16,7 +16,7 @@ SORTED, UNSORTED, OUT_OF_RANGE = 0, 1, 2
 def csr_order(indptr: Any, indices: Any, width: Any) -> Any:
     """Whether each row's indices ascend without repeats, and whether all lie in [0, width)."""
     n = len(indptr) - 1
-    if indptr[0] < 0 or indptr[n] > len(indices):
+    if indptr[0] != 0 or indptr[n] > len(indices):
         return OUT_OF_RANGE
     drops = 0  # over all rows at once, which is vectorised, then less those between rows
     for i in range(1, len(indices)):

@@ -64,6 +64,9 @@ class Hasher(Stage):
     def _enter(self, X: Any, *, one: bool = False) -> Rows:
         return self._rows(X, self._fitted())
 
+    def _foreseen(self, X: Any, state: State) -> Rows:
+        return self._rows(X, state)
+
     def _rows(self, X: Any, state: State) -> Rows:
         if isinstance(X, Mapping):
             raise TypeError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -123,7 +124,8 @@ class Pipeline(_BaseComposition):
         with self._undone_on_error():
             for _, step in self.steps:
                 step._state, step._bound = None, None
-            weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+            n = len(X) if isinstance(X, list) else X.shape[0] if hasattr(X, "shape") else len(np.asarray(X))
+            weights = self.learner._weights(sample_weight, n)
             self.learner.fit(self._through(X, weights), y, weights)
         return self
 
@@ -161,8 +163,9 @@ class Pipeline(_BaseComposition):
         stages = self.stages
         if not stages or stages[0]._state is None or self._hashes():
             return None
+        widths = {step._state.n_features for _, step in self.steps if step._state is not None}
         block = stages[0]._row(x, stages[0]._state)
-        if block is None or block.values.dtype != dtype:
+        if len(widths) != 1 or block is None or block.values.dtype != dtype:
             return None
         numbers = block.values.ravel()
         if not np.isfinite(numbers.dot(numbers)):
@@ -185,9 +188,25 @@ class Pipeline(_BaseComposition):
                 stop = min(start + BLOCK_ROWS, n)
                 part = X.part(start, stop) if isinstance(X, Rows) else X[start:stop]
                 share = None if weights is None else weights[start:stop]
-                rows = self._through(part, share, one=one)
-                grows = one or are_named(part)
+                self._learn_part(part, target[start:stop], classes, share, pieces, one or are_named(part))
+
+    def _learn_part(self, part: Any, target: Any, classes: Any, weights: Array | None, pieces: Any, grows: bool) -> None:
+        """Learn from a block. In a growing model rows of weight 0 bring neither features nor labels: they are only predicted."""
+        cuts = [0, len(target)]
+        if weights is not None and (grows or self._grows()):
+            cuts = [0, *(np.flatnonzero(np.diff(weights > 0)) + 1).tolist(), len(target)]
+        for start, stop in pairwise(cuts):
+            some = part.part(start, stop) if isinstance(part, Rows) else part[start:stop]
+            share = None if weights is None else weights[start:stop]
+            if share is None or share.any():
+                rows = self._through(some, share, one=grows)
                 self.learner._learn(rows, target[start:stop], classes, share, pieces, one=grows)
+            elif pieces is not None:
+                scores = self.learner._scores(self._seen(some)).reshape(stop - start, -1)
+                pieces.append((self.learner._fitted().classes, scores))
+
+    def _grows(self) -> bool:
+        return any(step._state is not None and step._state.grow_features for _, step in self.steps)
 
     def _through(self, X: Any, weights: Array | None, *, one: bool = False) -> Rows:
         for stage in self.stages:
@@ -209,7 +228,7 @@ class Pipeline(_BaseComposition):
     def _seen(self, X: Any) -> Any:
         for stage in self.stages:
             state = stage._fitted()
-            rows = stage._rows(X, state)
+            rows = stage._foreseen(X, state)
             stage._check_finite(rows, rows.dtype)
             X = stage._transformed(state, rows, np.zeros(rows.n, bool))
         return X

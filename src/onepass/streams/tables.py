@@ -110,8 +110,9 @@ class Columns:
         assert self.label is not None
         if isinstance(frame.get_column(self.label).dtype, TEXT):
             labels = frame.get_column(self.label).to_list()
-            if None in labels:
-                raise ValueError(f"{where(labels.index(None))}: the label is missing")
+            for missing in (None, ""):
+                if missing in labels:
+                    raise ValueError(f"{where(labels.index(missing))}: the label is missing")
             return np.array(labels, dtype=str)
         numbers = self._numbers(frame, self.label, where)
         return numbers.astype(np.float64) if self.task == "regression" else numbers
