@@ -6,9 +6,11 @@ import math
 from html import escape
 from typing import Any
 
+from onepass.evaluate.metrics import PER_CENT
+from onepass.plots.curves import WARM_UP
+
 WIDTH, HEIGHT = 720, 400
 LEFT, RIGHT, TOP, BOTTOM = 74, 26, 44, 62
-WARM_UP = 0.02  # the share of the curve that does not decide how far the axis reaches
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -73,7 +75,7 @@ def chart(curves: Any, metric: str) -> str:
     low, high = min(float(v.min()) for v in settled), max(float(v.max()) for v in settled)
     step, ticks = ticks_between(0.0 if 0 <= low < 0.35 * high else low, high, 5)
     bottom, top = ticks[0], ticks[-1]
-    in_per_cent = metric in ("mistake_rate", "accuracy", "balanced_accuracy")
+    in_per_cent = metric in PER_CENT
 
     def across(x: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * x / float(positions[-1])

@@ -22,11 +22,10 @@ from sklearn.utils import check_random_state
 
 from onepass.base.labels import classes_of, label_array
 from onepass.datasets import Dataset
-from onepass.evaluate.metrics import Array
+from onepass.evaluate.metrics import PER_CENT, Array
 from onepass.evaluate.online import prequential, rows, take
 from onepass.evaluate.tally import Curve, Tally
 
-RATES = {"mistake_rate", "accuracy", "balanced_accuracy"}  # shown in per cent
 BEST_IS_HIGH = {"accuracy", "balanced_accuracy", "kappa", "f1"}
 
 
@@ -129,7 +128,7 @@ class Comparison:
         return [what for what in ("online", "test", "updates", "seconds") if what in measured]
 
     def _titles(self) -> dict[str, str]:
-        name = self.metric.replace("_", " ") + (" %" if self.metric in RATES else "")
+        name = self.metric.replace("_", " ") + (" %" if self.metric in PER_CENT else "")
         test = name.replace("mistake rate", "error")
         return {what: {"online": name, "test": f"test {test}"}.get(what, what) for what in self._columns()}
 
@@ -150,7 +149,7 @@ class Comparison:
         mean, std = self.mean(model, what), self.std(model, what)
         if what == "updates":
             return f"{mean:,.0f} ± {std:,.0f}"
-        if what == "seconds" or self.metric not in RATES:
+        if what == "seconds" or self.metric not in PER_CENT:
             decimals = min(max(2 - math.floor(math.log10(abs(mean) or 1)), 0), 9)
             return f"{mean:,.{decimals}f} ± {std:,.{decimals}f}"
         return f"{100 * mean:.2f} ± {100 * std:.2f}"

@@ -19,6 +19,8 @@ Array = NDArray[Any]
 
 HITS, TRUE, PREDICTED = 0, 1, 2
 
+PER_CENT = frozenset({"mistake_rate", "accuracy", "balanced_accuracy"})  # how people read these
+
 
 def label_sums(true: Array, predicted: Array, starts: Array, labels: int) -> Array:
     """How often each label was hit, true and predicted, in each segment that begins at `starts`: (segments, 3, labels + 1).

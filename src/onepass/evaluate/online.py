@@ -11,7 +11,7 @@ from itertools import chain
 from time import perf_counter
 from typing import Any
 
-import narwhals as nw
+import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
 from narwhals.dependencies import is_into_dataframe

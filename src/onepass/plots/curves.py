@@ -8,12 +8,11 @@ from typing import Any, Self
 import numpy as np
 
 from onepass.evaluate import Comparison, Prequential
+from onepass.evaluate.metrics import PER_CENT
 from onepass.plots.style import FAINT, GREY, INK, axes, colour, tidy
 
-PER_CENT = {"mistake_rate", "accuracy", "balanced_accuracy"}
-WARM_UP = (
-    0.02  # the share of the stream that does not decide how far the axis reaches: the first few examples swing from 0 to 1
-)
+# The share of the stream that does not decide how far the axis reaches: the first few examples swing from 0 to 1.
+WARM_UP = 0.02
 
 
 class LearningCurveDisplay:

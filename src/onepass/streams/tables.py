@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
-import narwhals as nw
+import narwhals.stable.v2 as nw
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils import murmurhash3_32
