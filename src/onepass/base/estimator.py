@@ -181,7 +181,8 @@ class Estimator(BaseEstimator):
 
     def _check_width(self, width: int, state: State, *, named: bool = False) -> None:
         """Refuse another number of features, unless they may grow; columns of an array can't join features that have names."""
-        if width != state.n_features and not (state.grow_features and (named or not state.columns)):
+        joins = named or not state.columns or width == len(state.columns)
+        if width != state.n_features and not (state.grow_features and joins):
             raise ValueError(
                 f"X has {width} features, but {type(self).__name__} is expecting {state.n_features} features as input."
             )
