@@ -43,9 +43,8 @@ def dense_pa_with(flipped: float) -> list[Result]:
     y = np.sign(X @ rng.normal(size=50)) * np.where(rng.random(len(X)) < flipped, -1, 1)
     classes = np.unique(y)
     ours, peer = onepass.PAClassifier(), scikit_learn_pa()
-    learn, total, theirs = best(
-        lambda: ours.partial_fit(X, y, classes=classes), X.sum, lambda: peer.partial_fit(X, y, classes=classes)
-    )
+    learn, total = best(lambda: ours.partial_fit(X, y, classes=classes), X.sum, repeats=25)
+    (theirs,) = best(lambda: peer.partial_fit(X, y, classes=classes), repeats=3)
     speed = f"{len(X) / learn / 1e6:.1f} M examples/s, {X.nbytes / learn / GB:.1f} GB/s, {ours.updates_ / ours.t_:.0%} updating"
     return [
         Result("PA-I dense 500k x 50", speed, total / learn, 0.8, f"`numpy.sum`, {X.nbytes / total / GB:.1f} GB/s"),
@@ -112,7 +111,7 @@ def from_file() -> list[Result]:
 
         block = np.random.default_rng(0).random(25_000_000)
         learn()  # compile
-        reading, learning, wabbit, total = best(read, learn, learn_vw, block.sum, repeats=3)
+        reading, learning, wabbit, total = best(read, learn, learn_vw, block.sum, repeats=6)
         (sklearn,) = best(learn_sklearn, repeats=1)
     speed = f"{size / learning / MB:.0f} MB/s"
     bandwidth = block.nbytes / total / GB
@@ -158,7 +157,7 @@ def one_at_a_time() -> list[Result]:
         stream(linear_model.PAClassifier(C=1.0, mode=1), dicts),
         stream(dict_model, dicts),
         stream(array_model, arrays),
-        repeats=9,
+        repeats=15,
     )
     us = 1e6 / len(labels)
     peer = f"river, {river * us:.1f} us"
@@ -215,16 +214,18 @@ def large_pamo() -> list[Result]:
 def start_up() -> list[Result]:
     """Fresh processes: importing, and the first call with machine code from the cache."""
 
-    def seconds(code: str) -> float:
-        timed = f"import time; start = time.perf_counter()\n{code}\nprint(time.perf_counter() - start)"
-        return min(float(subprocess.check_output([sys.executable, "-c", timed])) for _ in range(5))
+    def seconds(*codes: str) -> list[float]:
+        """The shortest time of each; they take turns."""
+        timed = [f"import time; start = time.perf_counter()\n{code}\nprint(time.perf_counter() - start)" for code in codes]
+        rounds = [[float(subprocess.check_output([sys.executable, "-c", code])) for code in timed] for _ in range(7)]
+        return [min(times) for times in zip(*rounds, strict=True)]
 
     first = (
         "import numpy as np, onepass; X = np.eye(4); y = [0, 1, 0, 1]; start = time.perf_counter();"
         " onepass.PAClassifier().partial_fit(X, y, classes=[0, 1])"
     )
-    seconds(first)
-    extra, call = seconds("import onepass") - seconds("import sklearn.base"), seconds(first)
+    ours, theirs, call = seconds("import onepass", "import sklearn.base", first)
+    extra = ours - theirs
     return [
         Result("`import onepass`", f"{extra:.2f} s more", 0.5 / max(extra, 1e-3), 1, "`import sklearn.base` + 0.5 s"),
         Result("first `partial_fit`, warm cache", f"{call:.2f} s", 0.5 / call, 1, "0.5 s"),
