@@ -445,6 +445,9 @@ class _Bound:
         self._dense: Callable[..., float] | None = None
         self._sparse: Callable[..., float] | None = None
 
+        if self.width == 0:  # no label is known yet: every example needs a closer look
+            self.run_one = lambda x, targets, share: None  # type: ignore[method-assign]
+
     def run(self, rows: Any, targets: Array, gate: Any, scores: Array) -> int:
         """The loop over a block of rows."""
         kind = (type(rows), rows[0].dtype)
@@ -457,14 +460,14 @@ class _Bound:
     def run_one(self, x: Any, targets: Array, share: Any) -> float | None:
         """The loop over one example, for the common cases; None for those that need a closer look."""
         if type(x) is ndarray:
-            if self.width == 0 or x.shape != self._shape or x.dtype is not self.dtype or x.strides != self._strides:
+            if x.shape != self._shape or x.dtype is not self.dtype or x.strides != self._strides:
                 return None
             dense = self._dense or self._compile_dense(x, targets, share)
             return dense(self.model, self.average, x, self.bias, targets, share, self.width, self.count)
-        if type(x) is not dict or self.width == 0:
+        if type(x) is not dict:
             return None
         last = self._last
-        if last is None or last[0] != list(x):
+        if last is None or last[0] != [*x]:
             ignore_new = self._ignores_new if share is self.none else not self.state.grow_features
             last = places(self.state.columns, x, ignore_new, self.dtype)
             if last is None:
