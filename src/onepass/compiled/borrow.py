@@ -10,7 +10,6 @@ from typing import Any
 
 from numba.core import cgutils, types
 from numba.core.extending import intrinsic, overload
-from numba.np.arrayobj import make_array
 
 
 def borrowed(value: Any) -> Any:
@@ -38,6 +37,8 @@ def _strip(context: Any, builder: Any, kind: Any, value: Any) -> Any:
         return value
     if not isinstance(kind, types.Array):
         return value
+    from numba.np.arrayobj import make_array  # only compiling needs it, and it takes long to import
+
     array = make_array(kind)(context, builder, value)
     array.meminfo = cgutils.get_null_value(array.meminfo.type)
     array.parent = cgutils.get_null_value(array.parent.type)
