@@ -118,7 +118,8 @@ class Learner(Estimator):
 
     def _bind(self) -> _Bound:
         """State and parameters as the records that the loop takes; kept until one of them changes."""
-        if self._bound is None:
+        bound = self._bound  # read once: a writer may make it void at any moment
+        if bound is None:
             self._check_parameters()
             state = self._fitted()
             self._check_settled(state)
@@ -127,8 +128,7 @@ class Learner(Estimator):
             with _publishing:  # a reader must not put back what a writer has just made void
                 if self._state is state and state.version == version:
                     self._bound = bound
-            return bound
-        return self._bound
+        return bound
 
     def _check_settled(self, state: State) -> None:
         """Refuse parameters that were changed after they had shaped the state."""
