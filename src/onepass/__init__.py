@@ -6,9 +6,10 @@ Every example is predicted first, learned from once, and let go.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from onepass import embedding, linear
 from onepass.base import DivergedError, ModelFileError
-from onepass.embedding import PAMOClassifier, PAMORegressor
-from onepass.linear import PAClassifier, PARegressor
+from onepass.embedding import *  # noqa: F403  (the families' lists of learners are the only ones)
+from onepass.linear import *  # noqa: F403
 from onepass.registry import learners, load
 from onepass.stages import Hasher, StandardScaler, UnitNorm, pipeline
 
@@ -21,10 +22,6 @@ __all__ = [
     "DivergedError",
     "Hasher",
     "ModelFileError",
-    "PAClassifier",
-    "PAMOClassifier",
-    "PAMORegressor",
-    "PARegressor",
     "StandardScaler",
     "UnitNorm",
     "datasets",
@@ -35,6 +32,8 @@ __all__ = [
     "plots",
     "streams",
 ]
+__all__ += embedding.__all__
+__all__ += linear.__all__
 
 
 def __getattr__(name: str) -> Any:

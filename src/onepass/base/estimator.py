@@ -30,7 +30,17 @@ class Estimator(BaseEstimator):
     _state: State | None = None
     _bound: Any = None
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """A class has the constraints of its bases, and says its own only."""
+        super().__init_subclass__(**options)
+        bases = [vars(base).get("_parameter_constraints", {}) for base in reversed(cls.__mro__)]
+        cls._parameter_constraints = {name: rule for constraints in bases for name, rule in constraints.items()}
+
     # --- what a subclass says ---
+
+    def _fields(self, form: str) -> dict[str, Field]:
+        """The arrays of the state in this form; what they are may depend on the parameters."""
+        return self._forms[form]
 
     def _sizes(self) -> dict[str, int]:
         """The sizes of the axes that are neither features nor classes."""
@@ -111,7 +121,7 @@ class Estimator(BaseEstimator):
     def _new_state(self, form: str, dtype: Any, n_features: int, names: list[str] | None, **about: Any) -> State:
         self._check_parameters()
         seed = self._seed()
-        state = State(form, np.dtype(dtype), seed, self._forms[form], self._sizes(), n_features=n_features, **about)
+        state = State(form, np.dtype(dtype), seed, self._fields(form), self._sizes(), n_features=n_features, **about)
         state.columns = None if names is None else {name: j for j, name in enumerate(names)}
         state.allocate()
         if not state.grow_features:
@@ -155,7 +165,7 @@ class Estimator(BaseEstimator):
         estimator = cls(**{name: unpack_value(value) for name, value in header["parameters"].items()})
         if header["state"] is not None:
             estimator._check_parameters()
-            estimator._state = unpack_state(header["state"], arrays, cls._forms, estimator._sizes())
+            estimator._state = unpack_state(header["state"], arrays, estimator._fields(header["state"]["form"]), estimator._sizes())
             if missing := estimator._companions() - set(arrays):
                 raise ModelFileError(f"The model file is damaged: {', '.join(sorted(missing))} is missing.")
         return estimator

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from numbers import Integral, Real
 from struct import error as StructError
@@ -19,6 +20,8 @@ from onepass.base.state import Array, State
 from onepass.compiled.average import DECAY, HALF_LIFE, UNIFORM, Averaged, Lazy, NoAverage, Strided
 from onepass.compiled.kernel import machine_code
 from onepass.compiled.loop import Weights, run, run_dense, run_sparse
+from onepass.compiled.pocket import Pocket
+from onepass.compiled.scaled import AveragedScaled, LazyScaled, Scaled
 
 _publishing = threading.Lock()
 
@@ -30,7 +33,11 @@ COPIED_ALWAYS = 1 << 20
 # An average that is blended as a whole is blended so often: a fraction of the cost of the step itself.
 BLEND_EVERY = 16
 
+# What parameter selection tries for C and its like, as LIBOL does.
+POWERS_OF_TWO = tuple(2.0**k for k in range(-4, 5))
 
+
+@dataclass(eq=False, repr=False)
 class Learner(Estimator):
     """Base of all learners. A subclass declares its forms and makes records for the loop; see CONTRIBUTING.md.
 
@@ -45,13 +52,12 @@ class Learner(Estimator):
         "grow": ["boolean", None],
     }
 
-    # Parameters that every learner has.
-    fit_intercept: bool
-    average: bool | str | float | None
-    max_iter: int
-    grow: bool | None
-
-    _bound: _Bound | None = None
+    # Parameters that every learner has. A learner is a dataclass: its fields are its parameters.
+    _: KW_ONLY
+    fit_intercept: bool = True
+    average: bool | str | float | None = None
+    max_iter: int = 1
+    grow: bool | None = None
 
     # --- what a subclass says ---
 
@@ -59,9 +65,25 @@ class Learner(Estimator):
         """The record that the learner's rules are written for, from arrays by name."""
         raise NotImplementedError
 
+    @property
+    def _grid(self) -> dict[str, tuple[Any, ...]]:
+        """What parameter selection tries if it is told nothing else: name -> values, in the order of the search."""
+        return {}
+
     def _weights_are_switches(self) -> bool:
         """Whether the optimisation problem has no loss term to weigh, so that only the weights 0 and 1 mean anything."""
         return False
+
+    def _needs_whole_data(self) -> bool:
+        """Whether the learner can only be taught by `fit`, with all of the data at hand."""
+        return False
+
+    def _begin_pass(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+        """The data of one pass of `fit`, in the order in which it is learned from."""
+        return X, y, sample_weight
+
+    def _end_pass(self) -> None:
+        """What follows a pass of `fit`."""
 
     def _targets(self, y: Any, n: int) -> Any:
         raise NotImplementedError
@@ -111,10 +133,15 @@ class Learner(Estimator):
 
     def _averaged(self, state: State, name: str) -> Array:
         """An array of the state as predictions see it: its average, where there is one."""
-        if f"gap.{name}" in state.arrays:
-            factor = state.dtype.type(state.arrays["clock"][0])
-            return state.arrays[name] - factor * state.arrays[f"gap.{name}"]
-        return state.arrays.get(f"mean.{name}", state.arrays[name])
+        arrays = state.arrays
+        if f"pocket.{name}" in arrays:
+            return arrays[f"pocket.{name}"]
+        scaled = state.fields[name].additive and "scale" in state.fields
+        scale = state.dtype.type(arrays["scale"][0]) if scaled else 1
+        if f"gap.{name}" in arrays and state.t > 0:
+            share = state.dtype.type(arrays["mean.scale"][0]) if scaled else 1
+            return share * arrays[name] - state.dtype.type(arrays["clock"][0]) * arrays[f"gap.{name}"]
+        return arrays.get(f"mean.{name}", scale * arrays[name])
 
     def _bind(self) -> _Bound:
         """State and parameters as the records that the loop takes; kept until one of them changes."""
@@ -132,13 +159,15 @@ class Learner(Estimator):
 
     def _check_settled(self, state: State) -> None:
         """Refuse parameters that were changed after they had shaped the state."""
-        changed = [name for name, size in self._sizes().items() if state.sizes[name] != size]
-        companions = {name for name in ("clock", "class_counts", "platt") if name in state.arrays}
+        resized = any(state.sizes[name] != size for name, size in self._sizes().items())
+        companions = {name for name in ("clock", "pocket", "class_counts", "platt") if name in state.arrays}
         averaged = "clock" in state.arrays and "clock" in self._companions()
-        if changed or companions != self._companions() or (averaged and (state.arrays["clock"] != self._clock())[2:].any()):
+        reshaped = state.fields != self._fields(state.form)
+        retimed = averaged and (state.arrays["clock"] != self._clock())[2:].any()
+        if resized or reshaped or retimed or companions != self._companions():
             raise ValueError(
-                f"The parameters of this {type(self).__name__} no longer fit what it has learned: sizes, `average`,"
-                " `class_weight` and `calibrate` can't change once learning has begun. Call fit to start anew."
+                f"The parameters of this {type(self).__name__} no longer fit what it has learned: `average`, `class_weight`,"
+                " `calibrate` and what decides on the arrays of a model can't change once learning has begun. Call fit to start anew."
             )
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -157,7 +186,8 @@ class Learner(Estimator):
         try:
             for passes in range(1, self.max_iter + 1):
                 updates = 0 if self._state is None else self._state.updates
-                self._learn(X, y, None, sample_weight, whole=True)
+                self._learn(*self._begin_pass(X, y, sample_weight), whole=True)
+                self._end_pass()
                 state = self._fitted()
                 state.n_iter = passes
                 if state.updates == updates:
@@ -195,7 +225,7 @@ class Learner(Estimator):
                     if answer != answer:
                         self._refuse_one(x)
                     return
-        self._learn(one_row(x), [y], None, None if w == 1.0 else [w], one=True)
+        self._learn(one_row(x), [y], None if w == 1.0 else [w], one=True)
         self._bind()
 
     def _learn_named(self, x: Mapping[str, Any], code: Array) -> float | None:
@@ -246,14 +276,16 @@ class Learner(Estimator):
         self,
         X: Any,
         y: Any,
-        classes: Any,
         sample_weight: Any,
+        classes: Any = None,
         pieces: list[Piece] | None = None,
         *,
         whole: bool = False,
         one: bool = False,
     ) -> None:
         """Learn from a table. Either all of it is learned from, or an error is raised and the model is as it was before."""
+        if self._needs_whole_data() and not whole:
+            raise ValueError(f"This {type(self).__name__} looks at all of its data before each step: teach it with `fit` only.")
         named = are_named(X)
         fresh = self._state is None
         rows = None if named else rows_of(X, self, fitted=not fresh)
@@ -297,7 +329,7 @@ class Learner(Estimator):
             for start, stop in pairwise([0, *edges.tolist(), len(weights)]):
                 part = X.part(start, stop) if isinstance(X, Rows) else X[start:stop]
                 if weights[start] > 0:
-                    self._learn(part, target[start:stop], None, weights[start:stop], pieces)
+                    self._learn(part, target[start:stop], weights[start:stop], None, pieces)
                 elif pieces is not None:
                     pieces.append((self._fitted().classes, self._scores(part).reshape(stop - start, -1)))
 
@@ -413,18 +445,27 @@ class _Bound:
     def __init__(self, learner: Learner, state: State) -> None:
         dtype = state.dtype
         arrays: dict[str, Any] = dict(state.arrays)
-        additive = [name for name, role in state.fields.items() if role.additive]
         self.average: Any = NoAverage(0)
-        if "clock" in arrays:
-            clock = arrays["clock"]
-            if additive:
-                (name,) = additive
-                gap = arrays[f"gap.{name}"]
-                self.average = Lazy(learner._record(state.form, {**arrays, name: gap}), gap, clock)
-                arrays[name] = Averaged(arrays[name], gap, clock)
-            else:
-                means = {name: arrays[f"mean.{name}"] for name in state.fields}
-                self.average = Strided(learner._record(state.form, means), clock, BLEND_EVERY)
+        if state.additive():
+            (name,) = state.additive()
+            now = arrays[name]
+            if "scale" in state.fields:
+                now = arrays[name] = Scaled(now, arrays["scale"])
+            if "pocket" in arrays:
+                best = arrays[f"pocket.{name}"]
+                self.average = Pocket(learner._record(state.form, {**arrays, name: best}), best, now, arrays["pocket"])
+            elif "clock" in arrays:
+                clock, gap = arrays["clock"], arrays[f"gap.{name}"]
+                lag = learner._record(state.form, {**arrays, name: gap})
+                if "scale" in state.fields:
+                    arrays[name] = AveragedScaled(now.u, now.scale, gap, arrays["mean.scale"], clock)
+                    self.average = LazyScaled(lag, arrays[name])
+                else:
+                    arrays[name] = Averaged(now, gap, clock)
+                    self.average = Lazy(lag, gap, clock)
+        elif "clock" in arrays:
+            means = {name: arrays[f"mean.{name}"] for name in state.fields}
+            self.average = Strided(learner._record(state.form, means), arrays["clock"], BLEND_EVERY)
         self.model = learner._record(state.form, arrays)
         self.state, self.dtype, self.count = state, dtype, state.arrays["count"]
         self.bias = dtype.type(1 if learner.fit_intercept else 0)
@@ -433,7 +474,9 @@ class _Bound:
         self.learn_all = Weights(np.empty(0, dtype), self.full)
         self.predict_only = Weights(np.empty(0, dtype), self.none)
         self.width = learner._width(state)
-        self.quick = getattr(learner, "class_weight", None) is None and "platt" not in state.arrays
+        self.quick = (
+            getattr(learner, "class_weight", None) is None and "platt" not in state.arrays and not learner._needs_whole_data()
+        )
         labels = [] if state.classes is None else state.classes.tolist()
         self.labels = 2 * labels if len(labels) == 1 else labels  # one label so far: it is the answer whatever the score
         self.code = learner._coder(state)

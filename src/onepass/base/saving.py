@@ -85,7 +85,7 @@ def pack_state(state: State) -> dict[str, Any]:
 
 
 def unpack_state(
-    packed: dict[str, Any], arrays: dict[str, Array], forms: dict[str, dict[str, Field]], sizes: dict[str, int]
+    packed: dict[str, Any], arrays: dict[str, Array], fields: dict[str, Field], sizes: dict[str, int]
 ) -> State:
     """The state again. Shapes are checked: the loop would follow wrong ones out of bounds."""
     classes, columns = packed["classes"], packed["columns"]
@@ -93,7 +93,7 @@ def unpack_state(
         form=packed["form"],
         dtype=np.dtype(packed["dtype"]),
         seed=packed["seed"],
-        fields=forms[packed["form"]],
+        fields=fields,
         sizes=sizes,
         grow_features=packed["grow_features"],
         grow_classes=packed["grow_classes"],

@@ -19,14 +19,23 @@ Array = npt.NDArray[Any]
 class Field:
     """The role of one array of a state.
 
-    `axes` names its axes: "features" (one entry more than there are features, slot 0 being the bias), "classes", or a size that
-    the learner gives. New entries are zero, or drawn from U(-0.1, 0.1) where `draw` is set. `additive` says that the array changes
-    by `add(w, a, x)` only, so that it can be averaged lazily; any other array is blended as a whole.
+    `axes` names its axes: "features" (one entry more than there are features, slot 0 being the bias), "classes", "one", or a size
+    that the learner gives. New entries are `start` (of a square matrix of features, those on its diagonal; the others are zero), or
+    drawn from U(-0.1, 0.1) where `draw` is set. `exact` numbers are float64 whatever the type of the data: counts and sums.
+
+    `additive` says that the scores are linear in the array and that it changes by the verbs for weights only, so that it can be
+    averaged lazily; the other arrays beside it are then taken as they are. Where no array is additive, all are blended as wholes.
     """
 
     axes: str
     draw: bool = False
     additive: bool = False
+    start: float = 0.0
+    exact: bool = False
+
+
+# The factor of weights that are kept as `scale * w`, so that shrinking them all takes one multiplication.
+SCALE = Field("one", start=1.0, exact=True)
 
 
 @dataclass
@@ -87,13 +96,26 @@ class State:
             self.arrays[name] = self._entries(name, {**self.sizes, **self._extent()})
 
     def average(self, clock: Array) -> None:
-        """Add the arrays of an average: `gap.NAME` for an additive field, `mean.NAME` for any other."""
+        """Add the arrays of an average."""
         self.arrays["clock"] = clock
-        for name, role in self.fields.items():
-            if role.additive:
-                self.arrays[f"gap.{name}"] = np.zeros_like(self.arrays[name])
-            else:
-                self.arrays[f"mean.{name}"] = self.arrays[name].copy()
+        for name in self.averages():
+            kind, _, plain = name.rpartition(".")
+            self.arrays[name] = np.zeros_like(self.arrays[plain]) if kind == "gap" else self.arrays[plain].copy()
+
+    def averages(self) -> list[str]:
+        """The names of the arrays of an average: `gap.NAME` for an additive field, and `mean.scale` for its factor; without an
+        additive field, `mean.NAME` for all of them."""
+        if not self.additive():
+            return [f"mean.{name}" for name in self.fields]
+        return [f"gap.{name}" for name in self.additive()] + (["mean.scale"] if "scale" in self.fields else [])
+
+    def additive(self) -> list[str]:
+        return [name for name, role in self.fields.items() if role.additive]
+
+    def keep_best(self) -> None:
+        """Add a pocket for the weights that did best."""
+        self.arrays["pocket"] = np.zeros(3, np.int64)
+        self.arrays |= {f"pocket.{name}": self.arrays[name].copy() for name in self.additive()}
 
     def widen(self, n_features: int) -> bool:
         """Make room for more features; old entries keep their place and their values. Whether any array had to be made anew."""
@@ -156,12 +178,18 @@ class State:
         extent = {**self.sizes, **self._extent()}
         expected: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {"count": (np.dtype(np.int64), (2,))}
         for name, role in self.fields.items():
-            shape = tuple(extent[axis] for axis in role.axes.split())
-            expected[name] = (self.dtype, shape)
-            if "clock" in self.arrays:
-                expected[f"{'gap' if role.additive else 'mean'}.{name}"] = (self.dtype, self.arrays[name].shape)
+            expected[name] = (self._dtype(role), tuple(extent[axis] for axis in role.axes.split()))
         if "clock" in self.arrays:
             expected["clock"] = (np.dtype(np.float64), (4,))
+            for name in self.averages():
+                plain = name.rpartition(".")[2]
+                dtype, shape = expected[plain]
+                expected[name] = (dtype, self.arrays[plain].shape if plain in self.arrays else shape)
+        if "pocket" in self.arrays:
+            expected["pocket"] = (np.dtype(np.int64), (3,))
+            for name in self.additive():
+                dtype, shape = expected[name]
+                expected[f"pocket.{name}"] = (dtype, self.arrays[name].shape if name in self.arrays else shape)
         if "platt" in self.arrays:
             expected["platt"] = (np.dtype(np.float64), (5,))
         if "class_counts" in self.arrays:
@@ -173,6 +201,18 @@ class State:
                     f"The model file is damaged: its array {name!r} is missing or has the wrong shape or type."
                 )
 
+        rooms = {
+            size
+            for name, role in self.fields.items()
+            for axis, size in zip(role.axes.split(), self.arrays[name].shape, strict=True)
+            if axis == "features"
+        }
+        if len(rooms) > 1:
+            raise ModelFileError("The model file is damaged: its arrays have room for different numbers of features.")
+
+    def _dtype(self, role: Field) -> np.dtype[Any]:
+        return np.dtype(np.float64) if role.exact else self.dtype
+
     def _fits(self, name: str, shape: tuple[int, ...], least: tuple[int, ...]) -> bool:
         role = self.fields.get(name)
         axes = role.axes.split() if role else [""] * len(shape)
@@ -182,16 +222,19 @@ class State:
         )
 
     def _extent(self) -> dict[str, int]:
-        return {"features": self.n_features + 1, "classes": 0 if self.classes is None else len(self.classes)}
+        return {"one": 1, "features": self.n_features + 1, "classes": 0 if self.classes is None else len(self.classes)}
 
     def _entries(self, name: str, extent: dict[str, int], first: int = 0) -> Array:
-        """Fresh entries of an array: zeros, or numbers that depend on (seed, field, row) alone, so that growing piece by piece
-        draws what one allocation would have drawn."""
+        """Fresh entries of an array. What is drawn depends on (seed, field, row) alone, so that growing piece by piece draws what
+        one allocation would have drawn."""
         kind, _, plain = name.rpartition(".")
         role = self.fields[plain]
         shape = tuple(extent[axis] for axis in role.axes.split())
         if not role.draw or kind == "gap":
-            return np.zeros(shape, self.dtype)
+            fresh = np.zeros(shape, self._dtype(role))
+            if kind != "gap":
+                (np.einsum("ii->i", fresh) if role.axes == "features features" else fresh)[...] = role.start
+            return fresh
         rows, width = (1, shape[0]) if len(shape) == 1 else shape
         stream = list(self.fields).index(plain)
         return drawn(self.seed, stream, first, rows, width).reshape(shape).astype(self.dtype)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -26,20 +27,21 @@ from onepass.compiled.loop import Weights
 FLOAT64 = np.dtype(np.float64)
 
 
+@dataclass(eq=False, repr=False)
 class Classifier(ClassifierMixin, Learner):
     """A learner of labels. Two classes known from the start have the form "binary" (one score; 0 and above is `classes_[1]`);
     everything else has the form "multiclass" (a score a class; the largest wins, the first among equals)."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Learner._parameter_constraints,
         "classes": ["array-like", None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "calibrate": ["boolean"],
     }
 
-    classes: Any
-    class_weight: Any
-    calibrate: bool
+    _: KW_ONLY
+    classes: Any = None
+    class_weight: Any = None
+    calibrate: bool = False
 
     @property
     def classes_(self) -> Array:
@@ -50,7 +52,7 @@ class Classifier(ClassifierMixin, Learner):
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the rows in their order, once, going on from where the model is."""
-        self._learn(X, y, classes, sample_weight)
+        self._learn(X, y, sample_weight, classes)
         return self
 
     def test_then_train(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Array:
@@ -60,7 +62,7 @@ class Classifier(ClassifierMixin, Learner):
         Exactly what `decision_function` would have said of the row just then.
         """
         pieces: list[Piece] = []
-        self._learn(X, y, classes, sample_weight, pieces)
+        self._learn(X, y, sample_weight, classes, pieces)
         return self._joined(pieces)
 
     def decision_function(self, X: Any) -> Array:
@@ -237,13 +239,13 @@ class Regressor(RegressorMixin, Learner):
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from the rows in their order, once, going on from where the model is."""
-        self._learn(X, y, None, sample_weight)
+        self._learn(X, y, sample_weight)
         return self
 
     def test_then_train(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
         """`partial_fit` that returns the prediction each row had before it was learned from."""
         pieces: list[Piece] = []
-        self._learn(X, y, None, sample_weight, pieces)
+        self._learn(X, y, sample_weight, None, pieces)
         return self._joined(pieces)
 
     # --- what the base asks ---

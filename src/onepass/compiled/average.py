@@ -125,8 +125,8 @@ def show(average: Any, s: Any, room: Any, x: Any, out: Any) -> None:
 
 
 @verb(0)
-def tick(average: Any, model: Any, t: int) -> None:
-    """The t-th example has been learned: take the weights into the average."""
+def tick(average: Any, model: Any, t: int, moved: int) -> None:
+    """The t-th example has been learned, and the weights may have moved: take them into the average."""
 
 
 @room.form(NoAverage)
@@ -141,7 +141,7 @@ def _(average: Any, s: Any, room: Any, x: Any, out: Any) -> Any:
 
 
 @tick.form(NoAverage)
-def _(average: Any, model: Any, t: Any) -> Any:
+def _(average: Any, model: Any, t: Any, moved: Any) -> Any:
     pass
 
 
@@ -159,7 +159,7 @@ def _(average: Any, s: Any, room: Any, x: Any, out: Any) -> Any:
 
 
 @tick.form(Lazy)
-def _(average: Any, model: Any, t: Any) -> Any:
+def _(average: Any, model: Any, t: Any, moved: Any) -> Any:
     clock = average.clock
     clock[FACTOR] = clock[FACTOR] * keep(clock, t - 1, t) if t > 1 else 1.0
     if clock[FACTOR] < 1e-12:  # fold c into q before it underflows: O(d), once in forty half-lives
@@ -182,7 +182,7 @@ def _(average: Any, s: Any, room: Any, x: Any, out: Any) -> Any:
 
 
 @tick.form(Strided)
-def _(average: Any, model: Any, t: Any) -> Any:
+def _(average: Any, model: Any, t: Any, moved: Any) -> Any:
     if t < average.stride or t % average.stride == 0:
         blend(average.model, model, 1.0 - keep(average.clock, average.clock[LAST], t))
         average.clock[LAST] = t

@@ -65,7 +65,7 @@ def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count:
                 break
             seen += 1
             updates += moved
-            tick(average, model, seen)
+            tick(average, model, seen, moved)
         done += 1
     if seen != before:  # a reader that learned nothing must not undo what a writer counted meanwhile
         count[T], count[UPDATES] = seen, updates

@@ -50,3 +50,9 @@ def rival(scores: Any, y: Any) -> Any:
         if k != y and (best < 0 or scores[k] > scores[best]):
             best = k
     return best
+
+
+@kernel
+def mistaken(score: Any, y: Any) -> Any:
+    """Whether the score is on the other side than y, -1 or 1; 0 is on the side of 1."""
+    return (score >= 0) != (y > 0)

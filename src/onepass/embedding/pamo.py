@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -24,6 +25,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base import Classifier, Field, Learner, Regressor, State
+from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.state import Array
 from onepass.compiled.borrow import borrowed, held
 from onepass.compiled.kernel import kernel
@@ -226,6 +228,7 @@ def _(m: Any, other: Any, share: Any) -> Any:
     mix(m.W, other.W, share)
 
 
+@dataclass(eq=False, repr=False)
 class _MaxOut(Learner):
     """What PAMO's classifier and regressor share: the embedding."""
 
@@ -241,14 +244,17 @@ class _MaxOut(Learner):
         "random_state": ["random_state"],
     }
 
-    dimensions: int
-    hyperplanes: int
-    C: float
-    C_r: float | None
-    alpha: float
-    epsilon: float
-    variant: str
-    select: str
+    _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"C": POWERS_OF_TWO}
+
+    dimensions: int = 64
+    hyperplanes: int = 2
+    C: float = 0.125
+    C_r: float | None = None
+    alpha: float = 0.9
+    epsilon: float = 0.0
+    variant: str = "I"
+    select: str = "largest"
+    random_state: Any = field(default=None, kw_only=True)
 
     def _sizes(self) -> dict[str, int]:
         return {"dimensions": self.dimensions, "pieces": self.dimensions * self.hyperplanes}
@@ -298,6 +304,7 @@ def orthonormalise(U: Array, h: int) -> None:
         pieces[:, j] = np.divide(u, norm, out=u, where=norm > 0)
 
 
+@dataclass(eq=False, repr=False)
 class PAMOClassifier(Classifier, _MaxOut):
     """Passive-aggressive max-out: a nonlinear embedding and a linear classifier on it, learned together in closed form.
 
@@ -375,48 +382,6 @@ class PAMOClassifier(Classifier, _MaxOut):
         "binary": {"U": Field("features pieces", draw=True), "w": Field("dimensions", draw=True)},
         "multiclass": {"U": Field("features pieces", draw=True), "W": Field("classes dimensions", draw=True)},
     }
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Classifier._parameter_constraints,
-        **_MaxOut._parameter_constraints,
-    }
-
-    def __init__(
-        self,
-        dimensions: int = 64,
-        hyperplanes: int = 2,
-        C: float = 0.125,
-        C_r: float | None = None,
-        alpha: float = 0.9,
-        epsilon: float = 0.0,
-        variant: str = "I",
-        select: str = "largest",
-        *,
-        fit_intercept: bool = True,
-        average: bool | str | float | None = None,
-        classes: Any = None,
-        class_weight: Any = None,
-        calibrate: bool = False,
-        max_iter: int = 1,
-        grow: bool | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.dimensions = dimensions
-        self.hyperplanes = hyperplanes
-        self.C = C
-        self.C_r = C_r
-        self.alpha = alpha
-        self.epsilon = epsilon
-        self.variant = variant
-        self.select = select
-        self.fit_intercept = fit_intercept
-        self.average = average
-        self.classes = classes
-        self.class_weight = class_weight
-        self.calibrate = calibrate
-        self.max_iter = max_iter
-        self.grow = grow
-        self.random_state = random_state
-
     def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
         C, C_r, alpha, always, select = self._settings()
         if form == "binary":
@@ -424,6 +389,7 @@ class PAMOClassifier(Classifier, _MaxOut):
         return Multiclass(arrays["U"], arrays["W"], C, C_r, alpha, float(self.epsilon), always, select)
 
 
+@dataclass(eq=False, repr=False)
 class PAMORegressor(Regressor, _MaxOut):
     """Passive-aggressive max-out for regression: a nonlinear embedding and a linear model on it, learned together in closed form.
 
@@ -458,45 +424,11 @@ class PAMORegressor(Regressor, _MaxOut):
     True
     """
 
+    epsilon: float = 0.1
+
     _forms: ClassVar[dict[str, dict[str, Field]]] = {
         "regression": {"U": Field("features pieces", draw=True), "w": Field("dimensions", draw=True)}
     }
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Learner._parameter_constraints,
-        **_MaxOut._parameter_constraints,
-    }
-
-    def __init__(
-        self,
-        dimensions: int = 64,
-        hyperplanes: int = 2,
-        C: float = 0.125,
-        C_r: float | None = None,
-        alpha: float = 0.9,
-        epsilon: float = 0.1,
-        variant: str = "I",
-        select: str = "largest",
-        *,
-        fit_intercept: bool = True,
-        average: bool | str | float | None = None,
-        max_iter: int = 1,
-        grow: bool | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.dimensions = dimensions
-        self.hyperplanes = hyperplanes
-        self.C = C
-        self.C_r = C_r
-        self.alpha = alpha
-        self.epsilon = epsilon
-        self.variant = variant
-        self.select = select
-        self.fit_intercept = fit_intercept
-        self.average = average
-        self.max_iter = max_iter
-        self.grow = grow
-        self.random_state = random_state
-
     def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
         C, C_r, alpha, always, select = self._settings()
         return Regression(arrays["U"], arrays["w"], C, C_r, alpha, 0.0, float(self.epsilon), always, select)

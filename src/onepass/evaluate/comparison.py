@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
+import copy
 import csv
-import html
-import io
-import math
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
 
 from onepass.base.labels import classes_of, label_array
 from onepass.datasets import Dataset
-from onepass.evaluate.metrics import PER_CENT, Array
-from onepass.evaluate.online import prequential, rows, take
-from onepass.evaluate.tally import Curve, Tally
-
-BEST_IS_HIGH = {"accuracy", "balanced_accuracy", "kappa", "f1"}
+from onepass.evaluate import tuning
+from onepass.evaluate.held_out import HeldOut
+from onepass.evaluate.metrics import BEST_IS_HIGH, Array
+from onepass.evaluate.online import arrays, default_metric, prequential, rows, take
+from onepass.evaluate.tables import Tabled, figure, plain, title, words
+from onepass.evaluate.tally import Curve
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Tabled):
     """What came of a comparison.
 
     Attributes
@@ -44,12 +40,15 @@ class Comparison:
         The metric along the pass, the mean over the permutations, by model.
     n : int
         The number of examples.
+    settings : dict
+        settings[model] has the parameters that were chosen for it, if models were tuned.
     """
 
     metric: str
     results: dict[str, dict[str, Array]]
     curves: Curve
     n: int
+    settings: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def mean(self, model: str, what: str = "online") -> float:
         """The mean over the permutations."""
@@ -59,20 +58,6 @@ class Comparison:
         """The standard deviation over the permutations (0 if there is only one)."""
         values = self.results[model][what]
         return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-
-    def table(self) -> Table:
-        """The means and deviations as a table for the terminal, the best in bold."""
-        count = self._permutations()
-        runs = f"{count} permutation{'' if count == 1 else 's'}"
-        table = Table(caption=f"{self.n:,} examples, {runs}: mean ± standard deviation")
-        header, *lines = self._cells()
-        for name in header:
-            table.add_column(name, justify="left" if name == "learner" else "right", no_wrap=True)
-        best = self._best()
-        for line in lines:
-            cells = zip(header, line, strict=True)
-            table.add_row(*(Text(cell, style="bold" if best.get(name) == line[0] else "") for name, cell in cells))
-        return table
 
     def to_dict(self) -> dict[str, Any]:
         """Numbers, lists and dicts only, as JSON takes them."""
@@ -88,71 +73,69 @@ class Comparison:
             "n": self.n,
             "permutations": self._permutations(),
             "models": models,
+            "settings": {
+                model: {name: plain(value) for name, value in chosen.items()} for model, chosen in self.settings.items()
+            },
             "curves": self.curves.to_dict(),
         }
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write one line a model: the means and deviations."""
+        """Write one line a model: the means and deviations, and the settings, where there are any."""
         columns = self._columns()
         with open(path, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
-            writer.writerow(["learner", *(f"{what}_{figure}" for what in columns for figure in ("mean", "std"))])
+            writer.writerow(["learner", *(f"{what}_{kind}" for what in columns for kind in ("mean", "std")), *self._extra()])
             for model, measured in self.results.items():
                 figures = [f(model, what) if what in measured else "" for what in columns for f in (self.mean, self.std)]
-                writer.writerow([model, *figures])
-
-    def __str__(self) -> str:
-        text = io.StringIO()
-        Console(file=text, width=120).print(self.table())
-        return text.getvalue()
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        header, *lines = self._cells()
-        best = self._best()
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in header)
-        body = ""
-        for line in lines:
-            cells = [(html.escape(cell), best.get(name) == line[0]) for name, cell in zip(header, line, strict=True)]
-            body += "<tr>" + "".join(f"<td>{f'<b>{cell}</b>' if bold else cell}</td>" for cell, bold in cells) + "</tr>"
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+                writer.writerow([model, *figures, *self._extra(model)])
 
     # --- what all tables are made of ---
 
     def _permutations(self) -> int:
         return len(next(iter(self.results.values()))["online"])
 
+    def _caption(self) -> str:
+        count = self._permutations()
+        return f"{self.n:,} examples, {count} permutation{'' if count == 1 else 's'}: mean ± standard deviation"
+
     def _columns(self) -> list[str]:
         measured = [what for result in self.results.values() for what in result]
         return [what for what in ("online", "test", "updates", "seconds") if what in measured]
 
     def _titles(self) -> dict[str, str]:
-        name = self.metric.replace("_", " ") + (" %" if self.metric in PER_CENT else "")
-        test = name.replace("mistake rate", "error")
-        return {what: {"online": name, "test": f"test {test}"}.get(what, what) for what in self._columns()}
+        online = title(self.metric)
+        test = online.replace("mistake rate", "error")
+        return {what: {"online": online, "test": f"test {test}"}.get(what, what) for what in self._columns()}
 
-    def _best(self) -> dict[str, str]:
-        """Column title -> the model with the best mean, where there is something to win."""
+    def _won(self) -> set[tuple[int, str]]:
         choose = max if self.metric in BEST_IS_HIGH else min
-        won = {what: title for what, title in self._titles().items() if what in ("online", "test")}
-        return {title: choose(self.results, key=lambda model: self.mean(model, what)) for what, title in won.items()}
+        models = list(self.results)
+        return {
+            (choose(range(len(models)), key=lambda i: self.mean(models[i], what)), name)
+            for what, name in self._titles().items()
+            if what in ("online", "test")
+        }
 
     def _cells(self) -> list[list[str]]:
         titles = self._titles()
-        lines = [["learner", *titles.values()]]
+        lines = [["learner", *titles.values(), *self._extra()]]
         for model, measured in self.results.items():
-            lines.append([model, *(self._cell(model, what) if what in measured else "" for what in titles)])
+            lines.append(
+                [model, *(self._cell(model, what) if what in measured else "" for what in titles), *self._extra(model)]
+            )
         return lines
 
     def _cell(self, model: str, what: str) -> str:
         mean, std = self.mean(model, what), self.std(model, what)
         if what == "updates":
             return f"{mean:,.0f} ± {std:,.0f}"
-        if what == "seconds" or self.metric not in PER_CENT:
-            decimals = min(max(2 - math.floor(math.log10(abs(mean) or 1)), 0), 9)
-            return f"{mean:,.{decimals}f} ± {std:,.{decimals}f}"
-        return f"{100 * mean:.2f} ± {100 * std:.2f}"
+        return figure(what if what == "seconds" else self.metric, mean, std)
+
+    def _extra(self, model: str | None = None) -> list[str]:
+        """The cell of a model, or the title, in the column of settings; nothing where no model has any."""
+        if not any(self.settings.values()):
+            return []
+        return ["settings" if model is None else words(self.settings.get(model, {}))]
 
 
 def compare(
@@ -161,6 +144,7 @@ def compare(
     permutations: int = 20,
     test: tuple[Any, Any] | None = None,
     *,
+    tune: str | None = None,
     metric: str | None = None,
     random_state: Any = 0,
     jobs: int = 1,
@@ -170,7 +154,7 @@ def compare(
     """Run each model over several permutations of the data, the same ones for every model.
 
     Each run is one pass of a fresh clone: every example is predicted, then learned from. With `test` the model is asked about
-    those examples after its pass. The time of a run is what the model took; compiling is not counted.
+    those examples after its pass. The time of a run is what the model took; compiling and tuning are not counted.
 
     Parameters
     ----------
@@ -182,6 +166,9 @@ def compare(
         How many orders to try.
     test : (X, y), optional
         What to test on afterwards.
+    tune : "libol" or "cv", optional
+        Choose the parameters of each model first, on `data`, as `tune` does with that protocol, the model's standard grid and
+        the same `random_state`.
     metric : str, optional
         What to measure; the mistake rate, or the MAE for regression, if not given.
     random_state : int, RandomState or None
@@ -192,7 +179,7 @@ def compare(
     points : int
         How many points the curves have at most.
     callback : callable, optional
-        Called with the number of runs done and of all runs, after each run.
+        Called with the number of runs done and of all runs, after each run; runs that tune count, too.
 
     Returns
     -------
@@ -205,36 +192,52 @@ def compare(
     >>> result = compare(models, datasets.sea(1000, random_state=0), permutations=3)
     >>> result.mean("PA-I") < result.mean("PA")
     True
+    >>> tuned = compare(models, datasets.sea(1000, random_state=0), permutations=3, tune="libol")
+    >>> tuned.settings
+    {'PA': {}, 'PA-I': {'C': 0.0625}}
     """
     if not models:
         raise ValueError("There is nothing to compare: pass a dict of at least one model.")
     if permutations < 1:
         raise ValueError(f"`permutations` must be at least 1, got {permutations}.")
-    if isinstance(data, Dataset):
-        test = (data.X_test, data.y_test) if test is None and data.X_test is not None else test
-        data = (data.X, data.y)
-    X, y = np.asarray(data[0]) if isinstance(data[0], list) else data[0], np.asarray(data[1])
+    if isinstance(data, Dataset) and test is None and data.X_test is not None:
+        test = (data.X_test, data.y_test)
+    X, y = arrays(data)
     kinds = {is_classifier(model) for model in models.values()}
     if len(kinds) == 2:
         raise ValueError("Classifiers and regressors can't be compared with each other: pass models of one kind.")
     classes = classes_of(label_array(y)) if kinds == {True} else None
-    metric = metric or ("mae" if classes is None else "mistake_rate")
+    metric = metric or default_metric(classes)
+    grids = {} if tune is None else {name: tuning.standard_grid(model) for name, model in models.items()}
+    total = permutations * len(models) + sum(tuning.runs(grid, tune) for grid in grids.values())
     for model in models.values():  # what this compiles is cached, so that no timed run waits for it
         _pass(model, rows(X, 0, 16), y[:16], classes, metric, points)
     done, lock = 0, Lock()
 
-    def run(seed: int) -> list[tuple[Any, float | None]]:
+    def advance(*_: int) -> None:
         nonlocal done
+        with lock:
+            done += 1
+            if callback is not None:
+                callback(done, total)
+
+    settings: dict[str, dict[str, Any]] = {name: {} for name in grids}
+    for name, grid in grids.items():
+        if grid:
+            same = copy.deepcopy(random_state)  # a generator would go on, and give each model a permutation of its own
+            chosen = tuning.tune(models[name], grid, (X, y), protocol=tune, metric=metric, random_state=same, callback=advance)
+            settings[name] = chosen.best_params
+    tuned = {name: clone(model).set_params(**settings.get(name, {})) for name, model in models.items()}
+    held_out = None if test is None else arrays(test)
+
+    def run(seed: int) -> list[tuple[Any, float | None]]:
         order = np.random.RandomState(seed).permutation(len(y))
         shuffled, targets = take(X, order), y[order]
         outcomes = []
-        for prototype in models.values():
+        for prototype in tuned.values():
             model, result = _pass(prototype, shuffled, targets, classes, metric, points)
-            outcomes.append((result, None if test is None else _measure(metric, test[1], model.predict(test[0]), classes)))
-            with lock:
-                done += 1
-                if callback is not None:
-                    callback(done, permutations * len(models))
+            outcomes.append((result, None if held_out is None else _test(metric, model, *held_out, classes)))
+            advance()
         return outcomes
 
     seeds = check_random_state(random_state).randint(2**31 - 1, size=permutations).tolist()
@@ -253,7 +256,7 @@ def compare(
             results[name]["updates"] = np.array([result.updates for result in passes])
         results[name]["seconds"] = np.array([result.seconds for result in passes])
         curves[name] = np.mean([result.curve[metric] for result in passes], axis=0)
-    return Comparison(metric, results, Curve(runs[0][0][0].curve.positions, curves), len(y))
+    return Comparison(metric, results, Curve(runs[0][0][0].curve.positions, curves), len(y), settings)
 
 
 def _pass(prototype: Any, X: Any, y: Array, classes: Array | None, metric: str, points: int) -> tuple[Any, Any]:
@@ -261,14 +264,8 @@ def _pass(prototype: Any, X: Any, y: Array, classes: Array | None, metric: str, 
     return model, prequential(model, (X, y), metric, classes=classes, points=points)
 
 
-def _measure(metric: str, y: Any, predicted: Array, classes: Array | None) -> float:
-    """The metric on predictions that are all there; labels that were never learned are mistakes."""
-    y = np.asarray(y)
-    if classes is None:
-        tally = Tally([metric], None, binary=False, points=2, window=None)
-        tally.add(y.astype(float), predicted)
-    else:
-        labels = np.union1d(classes, y)
-        tally = Tally([metric], labels, binary=len(classes) == 2, points=2, window=None)
-        tally.add(np.searchsorted(labels, y), np.searchsorted(labels, predicted))
-    return tally.close()[0][metric]
+def _test(metric: str, model: Any, X: Any, y: Array, classes: Array | None) -> float:
+    labels = None if classes is None else np.union1d(classes, y)
+    held_out = HeldOut(metric, labels, binary=classes is not None and len(classes) == 2)
+    held_out.ask(model, X, y)
+    return held_out.value()

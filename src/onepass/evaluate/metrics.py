@@ -20,6 +20,7 @@ Array = NDArray[Any]
 HITS, TRUE, PREDICTED = 0, 1, 2
 
 PER_CENT = frozenset({"mistake_rate", "accuracy", "balanced_accuracy"})  # how people read these
+BEST_IS_HIGH = frozenset({"accuracy", "balanced_accuracy", "kappa", "f1"})
 
 
 def label_sums(true: Array, predicted: Array, starts: Array, labels: int) -> Array:

@@ -132,10 +132,8 @@ def prequential(
             raise ValueError(f"`{name}` must be at least {least}, got {value}.")
     before = getattr(model, "updates_", 0)
     run = _Run(model, metrics, window, delay, classes, points, callback)
-    if isinstance(stream, Dataset):
-        stream = (stream.X, stream.y)
-    if isinstance(stream, tuple):
-        run.arrays(*stream)
+    if isinstance(stream, Dataset | tuple):
+        run.arrays(*arrays(stream))
     else:
         items = iter(stream)
         first = next(items, None)
@@ -177,13 +175,7 @@ class _Run:
 
     # --- streams ---
 
-    def arrays(self, X: Any, y: Any) -> None:
-        X = np.asarray(X) if isinstance(X, list) else X
-        y = np.asarray(y)
-        if len(y) == 0:
-            raise ValueError("The stream has no examples.")
-        if X.shape[0] != len(y):
-            raise ValueError(f"X has {X.shape[0]} rows, but y has {len(y)} values.")
+    def arrays(self, X: Any, y: Array) -> None:
         if self.classes is None and is_classifier(self.model) and _is_fresh(self.model) and not _finds_labels(self.model):
             self.classes = classes_of(label_array(y))
         size = PIECE if self.callback is None else BLOCK  # who listens wants to hear often
@@ -191,8 +183,8 @@ class _Run:
 
     def chunks(self, chunks: Iterable[tuple[Any, Any]]) -> None:
         classification = is_classifier(self.model)
-        if self.probabilities and not hasattr(self.model, "predict_proba"):
-            raise ValueError(f"'log_loss' needs probabilities, and {type(self.model).__name__} gives none.")
+        if self.probabilities:
+            check_probabilities(self.model)
         at_once = isinstance(self.model, Learner) if self.delay else hasattr(self.model, "test_then_train")
         if self.probabilities or not at_once:
             self._one_by_one(_split(chunks), classification, _Rows(self.model, self.classes))
@@ -215,8 +207,8 @@ class _Run:
         examples = iter(examples)
         first = next(examples)
         classification = _is_classifier(self.model, first[1])
-        if self.probabilities and not hasattr(self.model, "predict_proba_one"):
-            raise ValueError(f"'log_loss' needs probabilities, and {type(self.model).__name__} gives none.")
+        if self.probabilities:
+            check_probabilities(self.model, "predict_proba_one")
         if self.classes is None and isinstance(first[1], bool | np.bool_):
             self.classes = [False, True]
         self._one_by_one(chain([first], examples), classification, _Singles(self.model))
@@ -248,7 +240,7 @@ class _Run:
         lag = self.delay + 1
         waiting = 0 if self.held is None else len(self.held[1])
         if self.held is not None:
-            X, y = _stack(self.held[0], X), np.concatenate([self.held[1], y])
+            X, y = stack(self.held[0], X), np.concatenate([self.held[1], y])
         first = min(max(lag, waiting), len(y))  # the first row that is predicted with one more label than the row before
         if first > waiting:
             yield y[waiting:first], self._score(rows(X, waiting, first))
@@ -271,8 +263,7 @@ class _Run:
 
     def _open(self, labels: Array | None, binary: bool) -> None:
         if not hasattr(self, "tally"):
-            default = "mae" if labels is None else "mistake_rate"
-            metrics = [default] if self.metrics is None else self.metrics
+            metrics = [default_metric(labels)] if self.metrics is None else self.metrics
             self.tally = Tally(metrics, labels, binary, self.points, self.window)
 
     def _account_for_labels(self, y: Array, scores: Array) -> None:
@@ -391,6 +382,28 @@ class _Rows:
 # --- small things ---
 
 
+def arrays(data: Any) -> tuple[Any, Array]:
+    """The rows and targets of a pair, or of the training part of a data set."""
+    X, y = (data.X, data.y) if isinstance(data, Dataset) else data
+    X, y = np.asarray(X) if isinstance(X, list) else X, np.asarray(y)
+    if len(y) == 0:
+        raise ValueError("The stream has no examples.")
+    if X.shape[0] != len(y):
+        raise ValueError(f"X has {X.shape[0]} rows, but y has {len(y)} values.")
+    return X, y
+
+
+def default_metric(classes: Array | None) -> str:
+    """What is measured if nothing else is asked for; `classes` is None for regression."""
+    return "mae" if classes is None else "mistake_rate"
+
+
+def check_probabilities(model: Any, door: str = "predict_proba") -> None:
+    """Refuse the log loss of a model without probabilities."""
+    if not hasattr(model, door):
+        raise ValueError(f"'log_loss' needs probabilities, and {type(model).__name__} gives none.")
+
+
 def rows(X: Any, start: int, stop: int) -> Any:
     """Some rows of a table, without a copy."""
     if isinstance(X, sp.csr_array | sp.csr_matrix):
@@ -405,7 +418,8 @@ def take(X: Any, chosen: Array | slice) -> Any:
     return nw.from_native(X, eager_only=True)[chosen].to_native() if is_into_dataframe(X) else X[chosen]
 
 
-def _stack(above: Any, below: Any) -> Any:
+def stack(above: Any, below: Any) -> Any:
+    """The rows of two tables, one below the other; sparse ones may differ in width."""
     if sp.issparse(above):
         width = max(above.shape[1], below.shape[1])
         wide = [sp.csr_array((part.data, part.indices, part.indptr), shape=(part.shape[0], width)) for part in (above, below)]
@@ -439,13 +453,14 @@ def _is_fresh(model: Any) -> bool:
     return not hasattr(model, "t_")
 
 
-def _steps(model: Any) -> list[Any]:
+def steps_of(model: Any) -> list[Any]:
+    """The stages of a pipeline and its learner, or the learner alone."""
     return [step for _, step in model.steps] if hasattr(model, "steps") else [model]
 
 
 def _finds_labels(model: Any) -> bool:
     """Whether its parameters already say which labels there are, or that they come up as they may."""
-    learner = _steps(model)[-1]
+    learner = steps_of(model)[-1]
     return getattr(learner, "grow", None) is True or getattr(learner, "classes", None) is not None
 
 
@@ -453,7 +468,7 @@ def _finds_labels(model: Any) -> bool:
 def _free_to_grow(model: Any, X: Any, classes: Any) -> Iterator[None]:
     """Let a fresh model that leaves it open grow with chunks: sparse ones may become wider, and labels may come up late."""
     unlabelled = is_classifier(model) and classes is None and not _finds_labels(model)
-    steps = _steps(model) if _is_fresh(model) and (sp.issparse(X) or unlabelled) else []
+    steps = steps_of(model) if _is_fresh(model) and (sp.issparse(X) or unlabelled) else []
     undecided = [step for step in steps if getattr(step, "grow", False) is None]
     for step in undecided:
         step.grow = True

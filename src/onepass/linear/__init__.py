@@ -1,5 +1,26 @@
 """Linear learners."""
 
 from onepass.linear.passive_aggressive import PAClassifier, PARegressor
+from onepass.linear.second_order import (
+    AROWClassifier,
+    AROWRegressor,
+    CWClassifier,
+    IELLIPClassifier,
+    NAROWClassifier,
+    NHERDClassifier,
+    SCWClassifier,
+    SecondOrderPerceptron,
+)
 
-__all__ = ["PAClassifier", "PARegressor"]
+__all__ = [
+    "AROWClassifier",
+    "AROWRegressor",
+    "CWClassifier",
+    "IELLIPClassifier",
+    "NAROWClassifier",
+    "NHERDClassifier",
+    "PAClassifier",
+    "PARegressor",
+    "SCWClassifier",
+    "SecondOrderPerceptron",
+]

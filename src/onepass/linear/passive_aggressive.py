@@ -8,49 +8,28 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from onepass.base import Classifier, Field, Learner, Regressor
-from onepass.compiled.average import at, height, workspace
-from onepass.compiled.kernel import kernel
-from onepass.compiled.rows import add, dot, sqnorm
-from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, Scores, learn, rival, score, scratch
+from onepass.base import Classifier, Field, Regressor
+from onepass.base.learner import POWERS_OF_TWO
+from onepass.compiled.average import at
+from onepass.compiled.linear import linear
+from onepass.compiled.passive_aggressive import VARIANTS, tau
+from onepass.compiled.rows import add, sqnorm
+from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, rival
 from onepass.linear.model import LinearModel
-
-HARD, ONE, TWO = 0, 1, 2
-VARIANTS = {"hard": HARD, "I": ONE, "II": TWO}
 
 Binary = namedtuple("Binary", "w C variant")
 Multiclass = namedtuple("Multiclass", "W C variant")
 Regression = namedtuple("Regression", "w C variant epsilon")
 
 
-@kernel
-def tau(variant: Any, C: Any, loss: Any, norm2: Any) -> Any:
-    """The step of PA, PA-I and PA-II (figure 1 of the paper). A zero row has nowhere to go."""
-    if norm2 == 0:
-        return 0.0
-    if variant == HARD:
-        return loss / norm2
-    if variant == ONE:
-        return min(C, loss / norm2)
-    return loss / (norm2 + 0.5 / C)
-
-
-@scratch.form(Binary)
-@scratch.form(Regression)
-def _(m: Any) -> Any:
-    return Scores(workspace(m.w, 1))
-
-
-@score.form(Binary)
-@score.form(Regression)
-def _(m: Any, x: Any, s: Any) -> Any:
-    s.scores[0] = dot(m.w, x)
+linear(Binary, Multiclass, Regression)
 
 
 @learn.form(Binary)
@@ -64,17 +43,6 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
         return TOO_LARGE
     add(m.w, y * tau(m.variant, weight * m.C, loss, norm2), x)
     return UPDATED
-
-
-@scratch.form(Multiclass)
-def _(m: Any) -> Any:
-    return Scores(workspace(m.W, height(m.W)))
-
-
-@score.form(Multiclass)
-def _(m: Any, x: Any, s: Any) -> Any:
-    for k in range(len(s.scores)):
-        s.scores[k] = dot(at(m.W, k), x)
 
 
 @learn.form(Multiclass)
@@ -109,19 +77,25 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return UPDATED
 
 
+@dataclass(eq=False, repr=False)
 class _PassiveAggressive(LinearModel):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "variant": [StrOptions(set(VARIANTS))],
     }
 
-    C: float
-    variant: str
+    C: float = 1.0
+    variant: str = "I"
 
     def _weights_are_switches(self) -> bool:
         return self.variant == "hard"
 
+    @property
+    def _grid(self) -> dict[str, tuple[Any, ...]]:
+        return {} if self.variant == "hard" else {"C": POWERS_OF_TWO}
 
+
+@dataclass(eq=False, repr=False)
 class PAClassifier(Classifier, _PassiveAggressive):
     r"""Passive-aggressive classification: the smallest step that would have got the example right.
 
@@ -186,40 +160,13 @@ class PAClassifier(Classifier, _PassiveAggressive):
         "binary": {"w": Field("features", additive=True)},
         "multiclass": {"W": Field("classes features", additive=True)},
     }
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Classifier._parameter_constraints,
-        **_PassiveAggressive._parameter_constraints,
-    }
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        variant: str = "I",
-        *,
-        fit_intercept: bool = True,
-        average: bool | str | float | None = None,
-        classes: Any = None,
-        class_weight: Any = None,
-        calibrate: bool = False,
-        max_iter: int = 1,
-        grow: bool | None = None,
-    ) -> None:
-        self.C = C
-        self.variant = variant
-        self.fit_intercept = fit_intercept
-        self.average = average
-        self.classes = classes
-        self.class_weight = class_weight
-        self.calibrate = calibrate
-        self.max_iter = max_iter
-        self.grow = grow
-
     def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
         if form == "binary":
             return Binary(arrays["w"], float(self.C), VARIANTS[self.variant])
         return Multiclass(arrays["W"], float(self.C), VARIANTS[self.variant])
 
 
+@dataclass(eq=False, repr=False)
 class PARegressor(Regressor, _PassiveAggressive):
     r"""Passive-aggressive regression: the smallest step that would have met the target within epsilon.
 
@@ -255,31 +202,12 @@ class PARegressor(Regressor, _PassiveAggressive):
     array([1., 1.])
     """
 
+    epsilon: float = 0.1
+
     _forms: ClassVar[dict[str, dict[str, Field]]] = {"regression": {"w": Field("features", additive=True)}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Learner._parameter_constraints,
-        **_PassiveAggressive._parameter_constraints,
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        variant: str = "I",
-        epsilon: float = 0.1,
-        *,
-        fit_intercept: bool = True,
-        average: bool | str | float | None = None,
-        max_iter: int = 1,
-        grow: bool | None = None,
-    ) -> None:
-        self.C = C
-        self.variant = variant
-        self.epsilon = epsilon
-        self.fit_intercept = fit_intercept
-        self.average = average
-        self.max_iter = max_iter
-        self.grow = grow
 
     def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
         return Regression(arrays["w"], float(self.C), VARIANTS[self.variant], float(self.epsilon))

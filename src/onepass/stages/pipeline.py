@@ -200,7 +200,7 @@ class Pipeline(_BaseComposition):
             share = None if weights is None else weights[start:stop]
             if share is None or share.any():
                 rows = self._through(some, share, one=grows)
-                self.learner._learn(rows, target[start:stop], classes, share, pieces, one=grows)
+                self.learner._learn(rows, target[start:stop], share, classes, pieces, one=grows)
             elif pieces is not None:
                 scores = self.learner._scores(self._seen(some)).reshape(stop - start, -1)
                 pieces.append((self.learner._fitted().classes, scores))

@@ -1,0 +1,298 @@
+"""Parameter selection: candidates side by side over the same data, and the best of them."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import KFold, ParameterGrid, StratifiedKFold
+from sklearn.utils import check_random_state
+
+from onepass.base import DivergedError
+from onepass.base.estimator import Estimator
+from onepass.base.labels import classes_of, label_array
+from onepass.evaluate.held_out import HeldOut
+from onepass.evaluate.metrics import BEST_IS_HIGH, Array
+from onepass.evaluate.online import arrays, default_metric, prequential, steps_of, take
+from onepass.evaluate.tables import Tabled, figure, plain, title, words
+
+FOLDS = 5
+
+Settings = dict[str, Any]
+
+
+class Candidate(NamedTuple):
+    """What was tried, and how well it did; the score of one that diverged is NaN."""
+
+    params: Settings
+    score: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tuning(Tabled):
+    """What came of a search for parameters.
+
+    Attributes
+    ----------
+    metric : str
+        What was measured.
+    method : str
+        How it was measured, in words.
+    n : int
+        The number of examples.
+    candidates : list of Candidate
+        All that was tried, in this order, each with `params` and `score`; the score is NaN where the learner diverged.
+    best_params : dict
+        The parameters that won.
+    best_score : float
+        Their score.
+    learner : learner
+        A fresh learner with these parameters.
+    """
+
+    metric: str
+    method: str
+    n: int
+    candidates: list[Candidate]
+    best_params: Settings
+    best_score: float
+    learner: Any
+
+    def to_dict(self) -> dict[str, Any]:
+        """Numbers, lists and dicts only, as JSON takes them; the score of a candidate that diverged is None."""
+        tried = [{"params": _plain(params), "score": None if math.isnan(score) else score} for params, score in self.candidates]
+        return {
+            "metric": self.metric,
+            "method": self.method,
+            "n": self.n,
+            "candidates": tried,
+            "best_params": _plain(self.best_params),
+            "best_score": self.best_score,
+        }
+
+    def _names(self) -> list[str]:
+        return list(dict.fromkeys(name for params, _ in self.candidates for name in params))
+
+    def _caption(self) -> str:
+        return f"{self.n:,} examples, {self.method}"
+
+    def _cells(self) -> list[list[str]]:
+        names = self._names()
+        lines = [[*names, title(self.metric)]]
+        for params, score in self.candidates:
+            settings = [str(plain(params[name])) if name in params else "" for name in names]
+            lines.append([*settings, "diverged" if math.isnan(score) else figure(self.metric, score)])
+        return lines
+
+    def _won(self) -> set[tuple[int, str]]:
+        won = max(i for i, candidate in enumerate(self.candidates) if candidate.params == self.best_params)
+        return {(won, column) for column in self._cells()[0]}
+
+
+def standard_grid(model: Any) -> dict[str, list[Any]]:
+    """What is usually tried for a model: the values that LIBOL tries, by the names that `set_params` takes.
+
+    Empty for a model that has nothing to choose.
+
+    >>> from onepass import PAClassifier, StandardScaler, pipeline
+    >>> standard_grid(pipeline(StandardScaler(), PAClassifier()))
+    {'paclassifier__C': [0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0]}
+    >>> standard_grid(PAClassifier(variant="hard"))
+    {}
+    """
+    step = f"{model.steps[-1][0]}__" if hasattr(model, "steps") else ""
+    return {step + name: list(values) for name, values in getattr(steps_of(model)[-1], "_grid", {}).items()}
+
+
+def tune(
+    learner: Any,
+    grid: Any,
+    data: Any,
+    *,
+    protocol: str = "libol",
+    folds: int = FOLDS,
+    metric: str | None = None,
+    random_state: Any = 0,
+    jobs: int | None = None,
+    callback: Callable[[int, int], object] | None = None,
+) -> Tuning:
+    """Choose parameters of a learner by trying them on data.
+
+    The protocol "libol" is that of the LIBOL library: all candidates make one pass over the same random permutation of the data,
+    and the metric is that of the predictions from before each example was learned from. The parameters are searched one after
+    another, in the order of the grid: each search keeps the winners of those before it, and what comes later is as the learner
+    has it. Among equals the last value wins.
+
+    The protocol "cv" is k-fold cross-validation: all combinations of the grid are fitted to all folds but one and asked about
+    that one, and the metric is that of all these predictions together. The folds are shuffled, and stratified for classifiers.
+    Among equals the first combination wins, as in scikit-learn.
+
+    A candidate that diverges loses. The result does not depend on the number of threads.
+
+    Parameters
+    ----------
+    learner : learner
+        What to tune; it is left alone.
+    grid : dict
+        Name -> values to try, with names as `set_params` takes them. For "cv" also a list of such dicts.
+    data : (X, y)
+        What to try them on: dense or CSR.
+    protocol : "libol" or "cv"
+        How to search.
+    folds : int
+        The number of folds for "cv".
+    metric : str, optional
+        What to optimise; the mistake rate, or the MAE for regression, if not given.
+    random_state : int, RandomState or None
+        What makes the permutation repeatable.
+    jobs : int, optional
+        How many candidates are run at the same time, each in a thread of its own; as many as there are cores, if not given.
+    callback : callable, optional
+        Called with the number of runs done and of all runs, as they are done.
+
+    Returns
+    -------
+    Tuning
+
+    Examples
+    --------
+    >>> from onepass import PAClassifier, datasets
+    >>> result = tune(PAClassifier(), {"C": [0.01, 0.1, 1.0]}, datasets.sea(1000, random_state=0))
+    >>> result.best_params
+    {'C': 0.01}
+    >>> result.learner
+    PAClassifier(C=0.01)
+    """
+    _check(learner, grid, protocol, folds, jobs)
+    X, y = arrays(data)
+    classes = classes_of(label_array(y)) if is_classifier(learner) else None
+    metric = metric or default_metric(classes)
+    order = check_random_state(random_state).permutation(len(y))
+    with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+        trials = _Trials(learner, metric, classes, pool, runs(grid, protocol, folds), callback)
+        if protocol == "libol":
+            method = "one permutation, predicted before learned"
+            candidates, best = trials.one_after_another(grid, take(X, order), y[order])
+        else:
+            method = f"{folds}-fold cross-validation"
+            candidates, best = trials.cross_validated(list(ParameterGrid(grid)), X, y, order, folds)
+    return Tuning(metric, method, len(y), candidates, best.params, best.score, clone(learner).set_params(**best.params))
+
+
+def runs(grid: Any, protocol: str | None, folds: int = FOLDS) -> int:
+    """How many runs a search takes."""
+    return sum(map(len, grid.values())) if protocol == "libol" else folds * len(ParameterGrid(grid))
+
+
+class _Trials:
+    """Runs candidates side by side over the same rows."""
+
+    def __init__(
+        self,
+        learner: Any,
+        metric: str,
+        classes: Array | None,
+        pool: Executor,
+        total: int,
+        callback: Callable[[int, int], object] | None,
+    ) -> None:
+        self.learner, self.metric, self.classes, self.pool = learner, metric, classes, pool
+        self.total, self.callback, self.done = total, callback, 0
+        self._held_out()  # refuses a metric that is not known
+
+    def one_after_another(self, grid: Mapping[str, Any], X: Any, y: Array) -> tuple[list[Candidate], Candidate]:
+        """LIBOL's search: parameter by parameter, the last among equals."""
+        tried: list[Candidate] = []
+        best = Candidate({}, math.nan)
+        for name, values in grid.items():
+            settings = [{**best.params, name: value} for value in values]
+            scores = self._side_by_side(partial(self._pass, X, y), settings)
+            candidates = list(map(Candidate, settings, scores))
+            best = self._winner(candidates[::-1])
+            tried += candidates
+        return tried, best
+
+    def cross_validated(
+        self, settings: list[Settings], X: Any, y: Array, order: Array, folds: int
+    ) -> tuple[list[Candidate], Candidate]:
+        """All settings, fold by fold, the first among equals. What is taught keeps the permuted order."""
+        held_out, lost = [self._held_out() for _ in settings], np.zeros(len(settings), bool)
+        for train, test in (KFold if self.classes is None else StratifiedKFold)(folds).split(order, y[order]):
+            taught, asked = ((take(X, order[part]), y[order[part]]) for part in (train, test))
+            lost |= np.isnan(self._side_by_side(partial(self._fit_and_ask, taught, asked, held_out), settings))
+        scores = [math.nan if gone else tally.value() for gone, tally in zip(lost, held_out, strict=True)]
+        candidates = list(map(Candidate, settings, scores))
+        return candidates, self._winner(candidates)
+
+    def _pass(self, X: Any, y: Array, i: int, params: Settings) -> float:
+        model = clone(self.learner).set_params(**params)
+        return prequential(model, (X, y), self.metric, classes=self.classes, points=2).metrics[self.metric]
+
+    def _fit_and_ask(self, taught: Any, asked: Any, held_out: list[HeldOut], i: int, params: Settings) -> float:
+        held_out[i].ask(clone(self.learner).set_params(**params).fit(*taught), *asked)
+        return 0.0
+
+    def _held_out(self) -> HeldOut:
+        return HeldOut(self.metric, self.classes, binary=self.classes is not None and len(self.classes) == 2)
+
+    def _side_by_side(self, run: Callable[[int, Settings], float], settings: list[Settings]) -> list[float]:
+        """run(i, settings[i]) for all of them, in threads; NaN for those that diverge."""
+
+        def guarded(i: int, params: Settings) -> float:
+            try:
+                return run(i, params)
+            except DivergedError:
+                return math.nan
+            except Exception as error:
+                error.add_note(f"(while {words(params)} was tried)")
+                raise
+
+        results = []
+        for result in self.pool.map(guarded, range(len(settings)), settings):
+            results.append(result)
+            self.done += 1
+            if self.callback is not None:
+                self.callback(self.done, self.total)
+        return results
+
+    def _winner(self, candidates: list[Candidate]) -> Candidate:
+        """The first of the best."""
+        sign = -1 if self.metric in BEST_IS_HIGH else 1
+        finished = [candidate for candidate in candidates if not math.isnan(candidate.score)]
+        if not finished:
+            tried = "; ".join(words(params) for params, _ in candidates)
+            raise DivergedError(f"All candidates diverged: {tried}. Scale the features, or try other values.")
+        return min(finished, key=lambda candidate: sign * candidate.score)
+
+
+def _check(learner: Any, grid: Any, protocol: str, folds: int, jobs: int | None) -> None:
+    if protocol not in ("libol", "cv"):
+        raise ValueError(f"`protocol` must be 'libol' or 'cv', got {protocol!r}.")
+    for name, value, least in (("folds", folds, 2), ("jobs", jobs, 1)):
+        if value is not None and value < least:
+            raise ValueError(f"`{name}` must be at least {least}, got {value}.")
+    if protocol == "libol" and not isinstance(grid, Mapping):
+        raise TypeError("`grid` must be a dict of name -> values; lists of dicts are for the protocol 'cv'.")
+    ParameterGrid(grid)  # refuses values that are not in a list, and empty lists
+    known = learner.get_params()
+    pairs = [(name, value) for one in ([grid] if isinstance(grid, Mapping) else grid) for name in one for value in one[name]]
+    if not pairs:
+        raise ValueError("The grid is empty: there is nothing to tune.")
+    for name, _ in pairs:
+        if name not in known:
+            raise ValueError(f"{type(learner).__name__} has no parameter {name!r}. It has: {', '.join(known)}.")
+    for name, value in pairs:
+        for step in steps_of(clone(learner).set_params(**{name: value})):
+            if isinstance(step, Estimator):
+                step._check_parameters()
+
+
+def _plain(params: Settings) -> Settings:
+    return {name: plain(value) for name, value in params.items()}
