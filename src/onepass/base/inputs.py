@@ -81,6 +81,10 @@ class Rows:
         csr = (self._indptr[start : stop + 1] - low, self._indices[low:high], self.width)
         return Rows(self._values[low:high], csr, self.names)
 
+    def taken(self, order: Any) -> Rows:
+        """The rows in another order."""
+        return from_csr(self.data[order], self.names) if self.sparse else Rows(self._values[order], names=self.names)
+
     def narrowed(self, width: int) -> Rows:
         """The first columns only."""
         data = self.data[:, :width]

@@ -96,18 +96,21 @@ class Classifier(ClassifierMixin, Learner):
         """The label that one example's scores mean."""
         return self._bind().labels[int(scores.argmax()) if self._fitted().form == "multiclass" else scores.item() >= 0]
 
-    @available_if(lambda self: self.calibrate)
+    @available_if(lambda self: self._gives_probabilities())
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class, a column a class, where `calibrate` is set."""
         return self._probabilities(np.atleast_2d(self._scores(X).T).T)
 
-    @available_if(lambda self: self.calibrate)
+    @available_if(lambda self: self._gives_probabilities())
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         """The probability of each class by label, where `calibrate` is set; empty while no label is known."""
         scores = self._scores_one(x)
         if scores is None:
             return {}
         return dict(zip(self.classes_.tolist(), self._probabilities(scores)[0].tolist(), strict=True))
+
+    def _gives_probabilities(self) -> bool:
+        return self.calibrate
 
     def _probabilities(self, scores: Array) -> Array:
         out = np.empty((len(scores), len(self.classes_)))

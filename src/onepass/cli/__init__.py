@@ -1,4 +1,4 @@
-"""The command line: `onepass learn`, `predict`, `compare`, `learners` and `demo`."""
+"""The command line: `onepass learn`, `predict`, `compare`, `tune`, `learners` and `demo`."""
 
 from onepass.cli.application import main
 

@@ -18,6 +18,7 @@ from onepass.cli.demo import demo
 from onepass.cli.learn import learn
 from onepass.cli.listing import learners
 from onepass.cli.predict import predict
+from onepass.cli.tune import tune
 
 INTERRUPTED, BROKEN_PIPE = 130, 141
 
@@ -62,7 +63,8 @@ def _message(error: Exception) -> str:
         return error.format_message()
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
+    text = " ".join([str(error) or type(error).__name__, *getattr(error, "__notes__", [])])
+    return " ".join(text.split())
 
 
 @click.group(cls=Application, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -74,5 +76,5 @@ def main(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (learn, predict, compare, learners, demo):
+for command in (learn, predict, compare, tune, learners, demo):
     main.add_command(command)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from onepass.cli.models import build, classes_from, known_task, task_of
+from onepass.cli.data import load, read, widen
+from onepass.cli.models import build, classes_from, known_task, settings_of, shared, task_of
 from onepass.cli.options import SCALE, SEED, TASK, Names, Picture, Target, reading
 from onepass.cli.output import progress, save_figure, show
 
@@ -18,6 +20,16 @@ from onepass.cli.output import progress, save_figure, show
 @click.option(
     "--permutations", type=click.IntRange(1), default=20, show_default=True, help="How many orders of the data to try."
 )
+@click.option(
+    "--tune",
+    type=click.Choice(("libol", "cv")),
+    is_flag=False,
+    flag_value="libol",
+    help="Choose each learner's parameters first: by its mistakes on one permutation, as LIBOL does (--tune alone), or by"
+    " cross-validation.",
+)
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter, for all learners that have it.")
+@click.option("--whole", is_flag=True, help="Learn from the test part as well: LIBOL's tables are of both together.")
 @SCALE
 @reading
 @TASK
@@ -31,6 +43,9 @@ def compare(
     data: str,
     learners: tuple[str, ...],
     permutations: int,
+    tune: str | None,
+    settings: tuple[str, ...],
+    whole: bool,
     scale: str,
     task: str | None,
     test: str | None,
@@ -46,7 +61,11 @@ def compare(
     DATA is a file, as for `onepass learn`, or the name of a data set of onepass.datasets, such as digits or a9a. It is held in
     memory, and each learner makes one pass over each permutation of it.
     """
+    import numpy as np
+
     from onepass import evaluate
+    from onepass.evaluate.online import stack
+    from onepass.evaluate.tables import bare
 
     if not learners:
         raise click.UsageError("--learners names none.")
@@ -54,22 +73,31 @@ def compare(
     if len(tasks) == 2:
         raise click.UsageError("--learners names classifiers and regressors; they can't be compared with each other.")
     task = task or next(iter(tasks), None)
-    (X, y), tests = _load(data, task, options)
+    (X, y), tests = load(data, task, options)
     if test is not None:
-        tests = _whole(test, task, options)
+        tests = read(test, task, options)
     if tests is not None:
-        _widen(X, tests[0])
+        widen(X, tests[0])
+    if whole:
+        if tests is None:
+            raise click.UsageError(f"--whole: {data} has no test part.")
+        X, y, tests = stack(X, tests[0]), np.concatenate([y, tests[1]]), None
     task = task or task_of(y)
     labels = classes_from(y, None) if task == "classification" else None
-    models = {name: build(name, task, scale=scale, seed=seed, classes=labels) for name in learners}
+    given = shared(settings_of(settings), learners, task)
+    models = {name: build(name, task, given[name], scale=scale, seed=seed, classes=labels) for name in learners}
     with progress() as display:
-        bar = display.add_task("comparing", total=permutations * len(models), facts="")
+        bar = display.add_task("comparing", total=None, facts="")
 
         def advance(done: int, total: int) -> None:
-            display.update(bar, completed=done, facts=f"{done:,} of {total:,} passes")
+            display.update(bar, completed=done, total=total, facts=f"{done:,} of {total:,} passes")
 
-        result = evaluate.compare(models, (X, y), permutations, tests, random_state=seed, jobs=jobs, callback=advance)
-    show(result.table())
+        result = evaluate.compare(
+            models, (X, y), permutations, tests, tune=tune, random_state=seed, jobs=jobs, callback=advance
+        )
+    chosen = {name: {bare(key): value for key, value in result.settings.get(name, {}).items()} for name in models}
+    result = replace(result, settings={name: given[name] | chosen[name] for name in models})
+    show(result.table(), wide=True)
     if csv is not None:
         result.to_csv(csv)
     if html is not None:
@@ -83,43 +111,3 @@ def compare(
         from onepass.plots import LearningCurveDisplay
 
         save_figure(LearningCurveDisplay.from_comparison(result).figure_, plot)
-
-
-def _load(data: str, task: str | None, options: dict[str, Any]) -> tuple[tuple[Any, Any], tuple[Any, Any] | None]:
-    """The data, and its test part if it has one."""
-    from onepass import datasets
-
-    if data not in datasets.names() or Path(data).exists():
-        return _whole(data, task, options), None
-    dataset = datasets.load(data)
-    if isinstance(dataset.X, list):
-        raise ValueError(f"the data set {data} holds texts; make numbers of them first, for example with onepass.Hasher")
-    return (dataset.X, dataset.y), None if dataset.y_test is None else (dataset.X_test, dataset.y_test)
-
-
-def _whole(data: str, task: str | None, options: dict[str, Any]) -> tuple[Any, Any]:
-    """All rows and labels of a file."""
-    import numpy as np
-    import scipy.sparse as sp
-
-    from onepass import streams
-
-    with streams.open(data, task=task, **options) as stream:
-        chunks = list(stream)
-    if any(chunk.y is None for chunk in chunks):
-        raise ValueError(f"{data} has no labels to learn from")
-    y = np.concatenate([chunk.y for chunk in chunks])
-    if not sp.issparse(chunks[0].X):
-        return np.concatenate([chunk.X for chunk in chunks]), y
-    _widen(*(chunk.X for chunk in chunks))
-    return sp.vstack([chunk.X for chunk in chunks], format="csr"), y
-
-
-def _widen(*parts: Any) -> None:
-    """Make sparse parts equally wide: each is as wide as the largest index that came up in it."""
-    import scipy.sparse as sp
-
-    if all(sp.issparse(part) for part in parts):
-        width = max(part.shape[1] for part in parts)
-        for part in parts:
-            part.resize(part.shape[0], width)

@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from onepass.cli.models import build, classes_from, known_task, settings_of, task_of, task_of_model
-from onepass.cli.options import SCALE, SEED, TASK, Names, Picture, Target, reading
+from onepass.cli.options import LEARNER, SCALE, SEED, SET, TASK, Names, Picture, Target, reading
 from onepass.cli.output import facts, metric, plain, progress, save_figure, show, speed
 
 METRICS = {"classification": ["mistake_rate"], "regression": ["mae", "rmse"]}
@@ -31,8 +31,8 @@ DECIDED = {
 
 @click.command()
 @click.argument("data")
-@click.option("--learner", default="pa1", show_default=True, help="pa, pa1, pa2, pamo, pamo1, pamo2 or the name of a class.")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the learner; may be repeated.")
+@LEARNER
+@SET
 @SCALE
 @reading
 @TASK

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from onepass.cli.models import ENDINGS, SHORT
+from onepass.cli.models import family_of, short_names
 from onepass.cli.output import show
 
 
@@ -46,12 +46,11 @@ def describe(cls: type[Any]) -> dict[str, Any]:
     ('Passive-aggressive classification: the smallest step that would have got the example right.', 1.0, ['pa', 'pa1', 'pa2'])
     """
     text = inspect.getdoc(cls) or ""
-    family = next((cls.__name__.removesuffix(end) for end in ENDINGS.values() if cls.__name__.endswith(end)), "")
     return {
         "description": text.partition("\n")[0],
         "parameters": {name: parameter.default for name, parameter in inspect.signature(cls).parameters.items()},
         "paper": section(text, "References"),
-        "short": [short for short, (of, _) in SHORT.items() if of == family],
+        "short": [short for short, (family, _) in short_names().items() if family == family_of(cls.__name__)],
     }
 
 

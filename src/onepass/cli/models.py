@@ -10,16 +10,19 @@ from typing import Any
 
 import click
 
-# Short name -> family, variant. A family's classifier or regressor is taken as the task wants it.
-SHORT = {
-    "pa": ("PA", "hard"),
-    "pa1": ("PA", "I"),
-    "pa2": ("PA", "II"),
-    "pamo": ("PAMO", "I"),
-    "pamo1": ("PAMO", "I"),
-    "pamo2": ("PAMO", "II"),
+# Short names beside those of the families: family, settings. A name whose family is not there means nothing.
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "pa": ("PA", {"variant": "hard"}),
+    "pa1": ("PA", {"variant": "I"}),
+    "pa2": ("PA", {"variant": "II"}),
+    "pamo1": ("PAMO", {"variant": "I"}),
+    "pamo2": ("PAMO", {"variant": "II"}),
+    "scw1": ("SCW", {"variant": "I"}),
+    "scw2": ("SCW", {"variant": "II"}),
+    "aromma": ("ROMMA", {"aggressive": True}),
+    "sop": ("SecondOrderPerceptron", {}),
 }
-ENDINGS = {"classification": "Classifier", "regression": "Regressor"}
+ENDINGS = ("Classifier", "Regressor")
 FEW = 100  # distinct whole numbers that may still be classes
 
 
@@ -52,15 +55,84 @@ def settings_of(pairs: Iterable[str]) -> dict[str, Any]:
     return settings
 
 
-def known_task(name: str) -> str | None:
-    """The task that a learner's name decides, if it does; an error if there is no such learner."""
+def values_of(texts: Iterable[str]) -> dict[str, list[Any]]:
+    """What to try, from `name=value,value`.
+
+    >>> values_of(["C=0.1,1", "variant=I,II"])
+    {'C': [0.1, 1], 'variant': ['I', 'II']}
+    """
+    grid = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        if not equals or not values:
+            raise click.UsageError(f"--grid {text}: say name=value,value.")
+        grid[name.strip()] = [literal(value) for value in values.split(",")]
+    return grid
+
+
+def family_of(name: str) -> str:
+    """What a classifier and a regressor of one kind are called together.
+
+    >>> family_of("PAClassifier"), family_of("PARegressor")
+    ('PA', 'PA')
+    """
+    return next((name.removesuffix(ending) for ending in ENDINGS if name.endswith(ending)), name)
+
+
+def short_names() -> dict[str, tuple[str, dict[str, Any]]]:
+    """Short name -> family, settings."""
     from onepass import learners
 
-    if name.lower() in SHORT:
-        return None
-    if name not in learners():
-        raise click.UsageError(f"There is no learner {name!r}. Known are: {', '.join([*SHORT, *learners()])}.")
-    return next((task for task, ending in ENDINGS.items() if name.endswith(ending)), None)
+    families = list(dict.fromkeys(map(family_of, learners())))
+    known = {family.lower(): (family, dict[str, Any]()) for family in families} | VARIANTS
+    return {short: about for short, about in known.items() if about[0] in families}
+
+
+def find(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The classes that a name means, by task, and the settings that it stands for."""
+    from sklearn.base import ClassifierMixin
+
+    from onepass import learners
+
+    short = short_names()
+    settings: dict[str, Any] = {}
+    if name in learners():
+        classes = [learners()[name]]
+    elif name.lower() in short:
+        family, settings = short[name.lower()]
+        classes = [cls for known, cls in learners().items() if family_of(known) == family]
+    else:
+        raise click.UsageError(f"There is no learner {name!r}. Known are: {', '.join([*short, *learners()])}.")
+    return {"classification" if issubclass(cls, ClassifierMixin) else "regression": cls for cls in classes}, settings
+
+
+def known_task(name: str) -> str | None:
+    """The task that a learner's name decides, if it does; an error if there is no such learner."""
+    classes, _ = find(name)
+    return next(iter(classes)) if len(classes) == 1 else None
+
+
+def class_for(name: str, task: str) -> Any:
+    """The class that a name means for a task."""
+    classes, _ = find(name)
+    if task not in classes:
+        raise click.UsageError(f"{name} is for {next(iter(classes))}, not for {task}.")
+    return classes[task]
+
+
+def check_names(cls: Any, names: Iterable[str]) -> None:
+    """Refuse parameters that a learner does not have."""
+    parameters = list(inspect.signature(cls).parameters)
+    if unknown := [name for name in names if name not in parameters]:
+        raise click.UsageError(f"{cls.__name__} has no parameter {unknown[0]!r}. It has: {', '.join(parameters)}.")
+
+
+def shared(settings: dict[str, Any], names: Iterable[str], task: str) -> dict[str, dict[str, Any]]:
+    """For each learner those of the settings that it has; an error for one that none of them has."""
+    parameters = {name: set(inspect.signature(class_for(name, task)).parameters) for name in names}
+    if unknown := [key for key in settings if not any(key in own for own in parameters.values())]:
+        raise click.UsageError(f"None of the learners has a parameter {unknown[0]!r}.")
+    return {name: {key: value for key, value in settings.items() if key in own} for name, own in parameters.items()}
 
 
 def task_of(y: Any) -> str:
@@ -113,22 +185,14 @@ def build(
     >>> build("pamo2", "classification", {"dimensions": 8}, seed=1)
     PAMOClassifier(dimensions=8, random_state=1, variant='II')
     """
-    from onepass import StandardScaler, UnitNorm, learners, pipeline
+    from onepass import StandardScaler, UnitNorm, pipeline
 
-    own_task = known_task(name)
-    if own_task is not None and own_task != task:
-        raise click.UsageError(f"{name} is for {own_task}, not for {task}.")
-    given = dict(settings or {})
-    if own_task is None and name.lower() in SHORT:
-        family, variant = SHORT[name.lower()]
-        name = family + ENDINGS[task]
-        given = {"variant": variant} | given
-    cls = learners()[name]
-    parameters = list(inspect.signature(cls).parameters)
-    if unknown := [key for key in given if key not in parameters]:
-        raise click.UsageError(f"{name} has no parameter {unknown[0]!r}. It has: {', '.join(parameters)}.")
+    cls = class_for(name, task)
+    given = find(name)[1] | (settings or {})
+    check_names(cls, given)
+    parameters = inspect.signature(cls).parameters
     if classes is not None and "classes" not in parameters:
-        raise click.UsageError(f"{name} does not learn classes; leave --classes out.")
+        raise click.UsageError(f"{cls.__name__} does not learn classes; leave --classes out.")
     offered = {"classes": classes, "grow": grow, "random_state": seed}
     learner = cls(**({key: value for key, value in offered.items() if key in parameters} | given))
     try:

@@ -72,6 +72,12 @@ READING = (
     click.option("--zero-based", is_flag=True, help="The feature indices of LIBSVM data start at 0, not 1."),
 )
 
+LEARNER = click.option(
+    "--learner", default="pa1", show_default=True, help="A name that `onepass learners` lists: pa1, pamo, PAClassifier, ..."
+)
+SET = click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the learner; may be repeated."
+)
 TASK = click.option(
     "--task",
     type=click.Choice(TASKS),

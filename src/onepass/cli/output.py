@@ -12,11 +12,17 @@ import click
 RATES = ("error", "mistake_rate")
 
 
-def show(table: Any) -> None:
-    """Print a table. Not by rich itself, which ends with its own exit code when a pipe breaks."""
+def show(table: Any, *, wide: bool = False) -> None:
+    """Print a table. Not by rich itself, which ends with its own exit code when a pipe breaks.
+
+    A wide table takes all the room that it needs where the output is no terminal, so that no figure is cut off.
+    """
     from rich.console import Console
 
     console = Console()
+    if wide and not console.is_terminal:
+        unbounded = console.options.update(max_width=1000)
+        console.width = max(console.width, console.measure(table, options=unbounded).maximum)
     with console.capture() as captured:
         console.print(table)
     click.echo(captured.get(), nl=False)

@@ -57,11 +57,10 @@ th:first-child, td:first-child {{ padding-left: 0; text-align: left; }}
 def page(comparison: Any, data: str) -> str:
     """The page: what was compared on which data, the mean learning curves, the table."""
     result = comparison.to_dict()
-    about = f"{result['n']:,} examples, {result['permutations']} permutations: mean ± standard deviation"
     legend = "".join(f'<li style="--curve: {_colour(i)}">{escape(name)}</li>' for i, name in enumerate(result["models"]))
     return PAGE.format(
         title=escape(f"Learners compared on {data}"),
-        about=escape(about),
+        about=escape(comparison.table().caption),
         chart=chart(comparison.curves, result["metric"]),
         legend=legend,
         table=comparison._repr_html_(),

@@ -18,7 +18,7 @@ import numpy as np
 
 from onepass.compiled.average import FACTOR, Averaged
 from onepass.compiled.kernel import kernel
-from onepass.compiled.rows import DenseRow, SparseRow
+from onepass.compiled.rows import DenseRow, SparseRow, flushed
 from onepass.compiled.verb import verb
 
 Diagonal = namedtuple("Diagonal", "sigma")
@@ -35,7 +35,7 @@ def spread(cov: Any, scores: Any) -> Any:
 
 @verb(0, 1)
 def variance(cov: Any, x: Any, s: Any) -> Any:
-    """x' Sigma x; s then holds what `move` and `tighten` need."""
+    """x' Sigma x, or 0 as in `sqnorm`; s then holds what `move` and `tighten` need."""
 
 
 @verb(0, 1, 3)
@@ -105,7 +105,7 @@ def _(cov: Any, x: Any, s: Any) -> Any:
     total = x.bias * x.bias * sigma[0]
     for j in range(len(x.values)):
         total += x.values[j] * x.values[j] * sigma[j + 1]
-    return x.scale * x.scale * total
+    return flushed(x.scale * x.scale * total, x.values)
 
 
 @variance.form(Diagonal, SparseRow)
@@ -114,7 +114,7 @@ def _(cov: Any, x: Any, s: Any) -> Any:
     total = x.bias * x.bias * sigma[0]
     for i in range(len(x.values)):
         total += x.values[i] * x.values[i] * sigma[x.indices[i] + 1]
-    return x.scale * x.scale * total
+    return flushed(x.scale * x.scale * total, x.values)
 
 
 @tighten.form(Diagonal, DenseRow)
@@ -232,7 +232,7 @@ for Row in (DenseRow, SparseRow):
                 for i in range(len(column)):
                     head[i] += g * column[i]
             spread[j] = g
-        return v
+        return flushed(v, f)
 
     @tighten.form(Full, Row)
     def _(cov: Any, c: Any, x: Any, s: Any) -> Any:

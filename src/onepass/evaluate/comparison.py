@@ -194,7 +194,7 @@ def compare(
     True
     >>> tuned = compare(models, datasets.sea(1000, random_state=0), permutations=3, tune="libol")
     >>> tuned.settings
-    {'PA': {}, 'PA-I': {'C': 0.0625}}
+    {'PA': {}, 'PA-I': {'C': 0.125}}
     """
     if not models:
         raise ValueError("There is nothing to compare: pass a dict of at least one model.")
@@ -208,8 +208,12 @@ def compare(
         raise ValueError("Classifiers and regressors can't be compared with each other: pass models of one kind.")
     classes = classes_of(label_array(y)) if kinds == {True} else None
     metric = metric or default_metric(classes)
-    grids = {} if tune is None else {name: tuning.standard_grid(model) for name, model in models.items()}
-    total = permutations * len(models) + sum(tuning.runs(grid, tune) for grid in grids.values())
+    settings: dict[str, dict[str, Any]] = {}
+    total = permutations * len(models)
+    if tune is not None:
+        tuning.check_protocol(tune)
+        grids = {name: tuning.standard_grid(model) for name, model in models.items()}
+        total += sum(tuning.runs(grid, tune) for grid in grids.values() if grid)
     for model in models.values():  # what this compiles is cached, so that no timed run waits for it
         _pass(model, rows(X, 0, 16), y[:16], classes, metric, points)
     done, lock = 0, Lock()
@@ -221,12 +225,11 @@ def compare(
             if callback is not None:
                 callback(done, total)
 
-    settings: dict[str, dict[str, Any]] = {name: {} for name in grids}
-    for name, grid in grids.items():
-        if grid:
+    if tune is not None:
+        for name, grid in grids.items():
             same = copy.deepcopy(random_state)  # a generator would go on, and give each model a permutation of its own
-            chosen = tuning.tune(models[name], grid, (X, y), protocol=tune, metric=metric, random_state=same, callback=advance)
-            settings[name] = chosen.best_params
+            asked = {"protocol": tune, "metric": metric, "random_state": same, "callback": advance}
+            settings[name] = tuning.tune(models[name], grid, (X, y), **asked).best_params if grid else {}
     tuned = {name: clone(model).set_params(**settings.get(name, {})) for name, model in models.items()}
     held_out = None if test is None else arrays(test)
 

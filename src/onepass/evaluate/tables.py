@@ -35,7 +35,8 @@ class Tabled:
         table = Table(caption=self._caption())
         header, *lines = self._cells()
         for name in header:
-            table.add_column(name, justify="left" if name in WORDS else "right", no_wrap=name != "settings")
+            folds = {"overflow": "fold", "min_width": 16} if name == "settings" else {"no_wrap": True}
+            table.add_column(name, justify="left" if name in WORDS else "right", **folds)
         for i, line in enumerate(lines):
             bold = ["bold" if (i, name) in self._won() else "" for name in header]
             table.add_row(*(Text(cell, style=style) for cell, style in zip(line, bold, strict=True)))
@@ -80,13 +81,22 @@ def figure(metric: str, value: float, spread: float | None = None) -> str:
     return " ± ".join(f"{factor * number:,.{decimals}f}" for number in (value, spread) if number is not None)
 
 
-def words(parameters: Mapping[str, Any], between: str = ", ") -> str:
-    """Parameters as people write them; those of a pipeline's step without the name of the step.
+def words(parameters: Mapping[str, Any]) -> str:
+    """Parameters as people write them.
 
     >>> words({"paclassifier__C": 0.25, "variant": "II"})
     'C=0.25, variant=II'
     """
-    return between.join(f"{name.rpartition('__')[2]}={plain(value)}" for name, value in parameters.items())
+    return ", ".join(f"{bare(name)}={plain(value)}" for name, value in parameters.items())
+
+
+def bare(name: str) -> str:
+    """The name of a parameter without that of a pipeline's step.
+
+    >>> bare("paclassifier__C"), bare("C")
+    ('C', 'C')
+    """
+    return name.rpartition("__")[2]
 
 
 def plain(value: Any) -> Any:

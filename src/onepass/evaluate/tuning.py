@@ -21,7 +21,7 @@ from onepass.base.labels import classes_of, label_array
 from onepass.evaluate.held_out import HeldOut
 from onepass.evaluate.metrics import BEST_IS_HIGH, Array
 from onepass.evaluate.online import arrays, default_metric, prequential, steps_of, take
-from onepass.evaluate.tables import Tabled, figure, plain, title, words
+from onepass.evaluate.tables import Tabled, bare, figure, plain, title, words
 
 FOLDS = 5
 
@@ -44,15 +44,13 @@ class Tuning(Tabled):
     metric : str
         What was measured.
     method : str
-        How it was measured, in words.
+        How the candidates were tried, in words.
     n : int
         The number of examples.
     candidates : list of Candidate
         All that was tried, in this order, each with `params` and `score`; the score is NaN where the learner diverged.
-    best_params : dict
-        The parameters that won.
-    best_score : float
-        Their score.
+    best : int
+        The place of the winner among them; `best_params` and `best_score` are its.
     learner : learner
         A fresh learner with these parameters.
     """
@@ -61,9 +59,18 @@ class Tuning(Tabled):
     method: str
     n: int
     candidates: list[Candidate]
-    best_params: Settings
-    best_score: float
+    best: int
     learner: Any
+
+    @property
+    def best_params(self) -> Settings:
+        """The parameters that won."""
+        return self.candidates[self.best].params
+
+    @property
+    def best_score(self) -> float:
+        """Their score."""
+        return self.candidates[self.best].score
 
     def to_dict(self) -> dict[str, Any]:
         """Numbers, lists and dicts only, as JSON takes them; the score of a candidate that diverged is None."""
@@ -77,23 +84,20 @@ class Tuning(Tabled):
             "best_score": self.best_score,
         }
 
-    def _names(self) -> list[str]:
-        return list(dict.fromkeys(name for params, _ in self.candidates for name in params))
-
     def _caption(self) -> str:
         return f"{self.n:,} examples, {self.method}"
 
     def _cells(self) -> list[list[str]]:
-        names = self._names()
-        lines = [[*names, title(self.metric)]]
+        names = list(dict.fromkeys(name for params, _ in self.candidates for name in params))
+        short = list(map(bare, names))
+        lines = [[*(short if len(set(short)) == len(names) else names), title(self.metric)]]
         for params, score in self.candidates:
             settings = [str(plain(params[name])) if name in params else "" for name in names]
             lines.append([*settings, "diverged" if math.isnan(score) else figure(self.metric, score)])
         return lines
 
     def _won(self) -> set[tuple[int, str]]:
-        won = max(i for i, candidate in enumerate(self.candidates) if candidate.params == self.best_params)
-        return {(won, column) for column in self._cells()[0]}
+        return {(self.best, column) for column in self._cells()[0]}
 
 
 def standard_grid(model: Any) -> dict[str, list[Any]]:
@@ -178,15 +182,21 @@ def tune(
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
         trials = _Trials(learner, metric, classes, pool, runs(grid, protocol, folds), callback)
         if protocol == "libol":
-            method = "one permutation, predicted before learned"
+            method = "one permutation"
             candidates, best = trials.one_after_another(grid, take(X, order), y[order])
         else:
             method = f"{folds}-fold cross-validation"
             candidates, best = trials.cross_validated(list(ParameterGrid(grid)), X, y, order, folds)
-    return Tuning(metric, method, len(y), candidates, best.params, best.score, clone(learner).set_params(**best.params))
+    return Tuning(metric, method, len(y), candidates, best, clone(learner).set_params(**candidates[best].params))
 
 
-def runs(grid: Any, protocol: str | None, folds: int = FOLDS) -> int:
+def check_protocol(protocol: str) -> None:
+    """Refuse a protocol that is not known."""
+    if protocol not in ("libol", "cv"):
+        raise ValueError(f"The protocol of tuning must be 'libol' or 'cv', got {protocol!r}.")
+
+
+def runs(grid: Any, protocol: str, folds: int = FOLDS) -> int:
     """How many runs a search takes."""
     return sum(map(len, grid.values())) if protocol == "libol" else folds * len(ParameterGrid(grid))
 
@@ -207,29 +217,28 @@ class _Trials:
         self.total, self.callback, self.done = total, callback, 0
         self._held_out()  # refuses a metric that is not known
 
-    def one_after_another(self, grid: Mapping[str, Any], X: Any, y: Array) -> tuple[list[Candidate], Candidate]:
-        """LIBOL's search: parameter by parameter, the last among equals."""
+    def one_after_another(self, grid: Mapping[str, Any], X: Any, y: Array) -> tuple[list[Candidate], int]:
+        """LIBOL's search: parameter by parameter, the last among equals. All candidates, and the place of the best."""
         tried: list[Candidate] = []
-        best = Candidate({}, math.nan)
+        best, winner = 0, Settings()
         for name, values in grid.items():
-            settings = [{**best.params, name: value} for value in values]
+            settings = [{**winner, name: value} for value in values]
             scores = self._side_by_side(partial(self._pass, X, y), settings)
-            candidates = list(map(Candidate, settings, scores))
-            best = self._winner(candidates[::-1])
-            tried += candidates
+            best = len(tried) + self._winner(settings, scores, last=True)
+            tried += map(Candidate, settings, scores)
+            winner = tried[best].params
         return tried, best
 
     def cross_validated(
         self, settings: list[Settings], X: Any, y: Array, order: Array, folds: int
-    ) -> tuple[list[Candidate], Candidate]:
+    ) -> tuple[list[Candidate], int]:
         """All settings, fold by fold, the first among equals. What is taught keeps the permuted order."""
         held_out, lost = [self._held_out() for _ in settings], np.zeros(len(settings), bool)
         for train, test in (KFold if self.classes is None else StratifiedKFold)(folds).split(order, y[order]):
             taught, asked = ((take(X, order[part]), y[order[part]]) for part in (train, test))
             lost |= np.isnan(self._side_by_side(partial(self._fit_and_ask, taught, asked, held_out), settings))
         scores = [math.nan if gone else tally.value() for gone, tally in zip(lost, held_out, strict=True)]
-        candidates = list(map(Candidate, settings, scores))
-        return candidates, self._winner(candidates)
+        return list(map(Candidate, settings, scores)), self._winner(settings, scores, last=False)
 
     def _pass(self, X: Any, y: Array, i: int, params: Settings) -> float:
         model = clone(self.learner).set_params(**params)
@@ -262,19 +271,17 @@ class _Trials:
                 self.callback(self.done, self.total)
         return results
 
-    def _winner(self, candidates: list[Candidate]) -> Candidate:
-        """The first of the best."""
-        sign = -1 if self.metric in BEST_IS_HIGH else 1
-        finished = [candidate for candidate in candidates if not math.isnan(candidate.score)]
-        if not finished:
-            tried = "; ".join(words(params) for params, _ in candidates)
+    def _winner(self, settings: list[Settings], scores: list[float], *, last: bool) -> int:
+        """The place of the best score, the last or the first among equals."""
+        if np.isnan(scores).all():
+            tried = "; ".join(map(words, settings))
             raise DivergedError(f"All candidates diverged: {tried}. Scale the features, or try other values.")
-        return min(finished, key=lambda candidate: sign * candidate.score)
+        best = np.nanmax(scores) if self.metric in BEST_IS_HIGH else np.nanmin(scores)
+        return int(np.flatnonzero(np.asarray(scores) == best)[-1 if last else 0])
 
 
 def _check(learner: Any, grid: Any, protocol: str, folds: int, jobs: int | None) -> None:
-    if protocol not in ("libol", "cv"):
-        raise ValueError(f"`protocol` must be 'libol' or 'cv', got {protocol!r}.")
+    check_protocol(protocol)
     for name, value, least in (("folds", folds, 2), ("jobs", jobs, 1)):
         if value is not None and value < least:
             raise ValueError(f"`{name}` must be at least {least}, got {value}.")

@@ -28,7 +28,7 @@ from onepass.compiled.average import at, height, workspace
 from onepass.compiled.covariance import Diagonal, Full, move, renew, spread, tighten, variance
 from onepass.compiled.kernel import kernel
 from onepass.compiled.linear import scored
-from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, mistaken, rival, scratch
+from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, mistaken, outdone, rival, scratch
 from onepass.compiled.verb import verb
 from onepass.linear.model import LinearModel
 
@@ -106,7 +106,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     if r < 0:
         return PASSIVE
     margin = s.scores[y] - s.scores[r]
-    if not awake(m.rule, margin, margin < 0 or (margin == 0 and r < y)):
+    if not awake(m.rule, margin, outdone(s.scores, y, r)):
         return PASSIVE
     v = variance(m.cov, x, s)
     if not 2 * v < np.inf:
@@ -145,7 +145,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     if r < 0:
         return PASSIVE
     margin = s.scores[y] - s.scores[r]
-    wrong = margin < 0 or (margin == 0 and r < y)
+    wrong = outdone(s.scores, y, r)
     if not awake(m.rule, margin, wrong):
         return PASSIVE
     v = variance(m.cov, x, s)

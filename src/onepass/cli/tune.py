@@ -1,0 +1,77 @@
+"""`onepass tune`: parameters chosen by trying them."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import click
+
+from onepass.cli.data import load
+from onepass.cli.models import build, check_names, class_for, classes_from, known_task, settings_of, task_of, values_of
+from onepass.cli.options import LEARNER, SCALE, SEED, SET, TASK, reading
+from onepass.cli.output import progress, show
+
+
+@click.command()
+@click.argument("data")
+@LEARNER
+@SET
+@click.option(
+    "--grid",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="What to try: C=0.1,1,10; may be repeated.  [default: what LIBOL tries for such a learner]",
+)
+@click.option(
+    "--protocol",
+    type=click.Choice(("libol", "cv")),
+    default="libol",
+    show_default=True,
+    help="One parameter after another by the mistakes on one permutation, as LIBOL does; or all together by cross-validation.",
+)
+@click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="The folds of cross-validation.")
+@SCALE
+@reading
+@TASK
+@SEED
+def tune(
+    data: str,
+    learner: str,
+    settings: tuple[str, ...],
+    grid: tuple[str, ...],
+    protocol: str,
+    folds: int,
+    scale: str,
+    task: str | None,
+    seed: int,
+    **options: Any,
+) -> None:
+    """Choose parameters of a learner on DATA, and show how each candidate did.
+
+    DATA is a file, as for `onepass learn`, or the name of a data set of onepass.datasets; its test part is not looked at. The
+    last line that is printed has the winners as `onepass learn` takes them.
+    """
+    from onepass import evaluate
+    from onepass.evaluate.tables import bare
+
+    given, asked = settings_of(settings), values_of(grid)
+    task = task or known_task(learner)
+    (X, y), _ = load(data, task, options)
+    task = task or task_of(y)
+    check_names(class_for(learner, task), asked)
+    labels = classes_from(y, None) if task == "classification" else None
+    model = build(learner, task, given, scale=scale, seed=seed, classes=labels)
+    step = f"{model.steps[-1][0]}__" if hasattr(model, "steps") else ""
+    tried = {step + name: values for name, values in asked.items()} or evaluate.standard_grid(model)
+    if not tried:
+        raise click.UsageError(f"{learner} has nothing that is usually tuned; say what to try with --grid.")
+    with progress() as display:
+        bar = display.add_task("tuning", total=None, facts="")
+
+        def advance(done: int, total: int) -> None:
+            display.update(bar, completed=done, total=total, facts=f"{done:,} of {total:,} runs")
+
+        result = evaluate.tune(model, tried, (X, y), protocol=protocol, folds=folds, random_state=seed, callback=advance)
+    show(result.table(), wide=True)
+    click.echo(shlex.join(word for name, value in result.best_params.items() for word in ("--set", f"{bare(name)}={value}")))

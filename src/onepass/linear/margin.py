@@ -1,0 +1,432 @@
+"""Perceptrons that look for a large margin: ROMMA, ALMA and MIRA."""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from onepass.base import Classifier, Field
+from onepass.base.learner import POWERS_OF_TWO
+from onepass.base.state import SCALE, Array
+from onepass.compiled.average import at, height, workspace
+from onepass.compiled.kernel import kernel
+from onepass.compiled.linear import linear
+from onepass.compiled.pnorm import link_dot, power_sum, push, row_power_sum
+from onepass.compiled.rows import add, sqnorm
+from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, Scores, blend, learn, mistaken, outdone, rival, score, scratch
+from onepass.compiled.scaled import scale_entries, shrink
+from onepass.linear.model import LinearModel
+
+# --- ROMMA ---
+
+
+ROMMABinary = namedtuple("ROMMABinary", "w norm2 aggressive")
+ROMMAMulticlass = namedtuple("ROMMAMulticlass", "W norm2 aggressive")
+
+linear(ROMMABinary, ROMMAMulticlass)
+
+
+@kernel
+def relaxed(n: Any, m: Any, norm2: Any) -> Any:
+    """keep and step: keep w + step y x is the shortest vector of margin 1 or more with w.w_t >= |w_t|^2, of which n = |w_t|^2.
+
+    Li and Long, equations 4 and 5. Where the shortest vector of margin 1 alone, y x / |x|^2, meets the second condition, that is the
+    answer. No vector meets both where w and x are parallel and point apart.
+    """
+    if norm2 == 0:
+        return 1.0, 0.0
+    if m >= norm2 * n:
+        return 0.0, 1 / norm2
+    rest = norm2 * n - m * m
+    if rest <= 1e-14 * norm2 * n:
+        return 1.0, 0.0
+    return (norm2 * n - m) / rest, n * (1 - m) / rest
+
+
+@learn.form(ROMMABinary)
+def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+    margin, norm2 = np.float64(y * s.scores[0]), np.float64(sqnorm(x))
+    if margin >= 1 if m.aggressive else not mistaken(s.scores[0], y):
+        return PASSIVE
+    if not np.isfinite(norm2):
+        return TOO_LARGE
+    keep, step = relaxed(m.norm2[0], margin, norm2)
+    if step == 0:
+        return PASSIVE
+    shrink(m.w, keep)
+    add(m.w, step * y, x)
+    m.norm2[0] = keep * keep * m.norm2[0] + 2 * keep * step * margin + step * step * norm2
+    return UPDATED
+
+
+@learn.form(ROMMAMulticlass)
+def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+    """The same for all weights as one vector and the example (x, -x), in the places of the label and its rival."""
+    r = rival(s.scores, y)
+    if r < 0:
+        return PASSIVE
+    margin, norm2 = np.float64(s.scores[y]) - np.float64(s.scores[r]), 2 * np.float64(sqnorm(x))
+    if margin >= 1 if m.aggressive else not outdone(s.scores, y, r):
+        return PASSIVE
+    if not np.isfinite(norm2):
+        return TOO_LARGE
+    keep, step = relaxed(m.norm2[0], margin, norm2)
+    if step == 0:
+        return PASSIVE
+    shrink(m.W, keep)
+    add(at(m.W, y), step, x)
+    add(at(m.W, r), -step, x)
+    m.norm2[0] = keep * keep * m.norm2[0] + 2 * keep * step * margin + step * step * norm2
+    return UPDATED
+
+
+@dataclass(eq=False, repr=False)
+class ROMMA(Classifier, LinearModel):
+    r"""The relaxed online maximum margin algorithm.
+
+    On a mistake, w becomes the shortest vector with y w.x >= 1 and w.w_t >= |w_t|^2. The second condition is the half-space that
+    stands for all conditions so far. Both hold with equality:
+
+        w = ((|x|^2 |w_t|^2 - y w_t.x) w_t + |w_t|^2 (y - w_t.x) x) / (|x|^2 |w_t|^2 - (w_t.x)^2),
+
+    and the first w is y x / |x|^2. With more than two classes, W is one long vector, and the example is x in the place of the label
+    and -x in that of its strongest rival.
+
+    Parameters
+    ----------
+    aggressive : bool, default=False
+        Whether to learn from every margin below 1, and not only from mistakes.
+    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
+        As in :class:`PAClassifier`; there is no loss to weigh, so weights may only be 0 or 1.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_features_in_, t_, updates_, n_iter_
+        As in :class:`PAClassifier`.
+
+    References
+    ----------
+    Y. Li, P. M. Long: The relaxed online maximum margin algorithm. Machine Learning 46 (2002), 361-387.
+
+    Examples
+    --------
+    >>> from onepass import ROMMA
+    >>> model = ROMMA(aggressive=True, fit_intercept=False).fit([[2.0, 0.0], [0.0, 1.0]], [1, 0])
+    >>> model.coef_
+    array([[ 0.5, -1. ]])
+    """
+
+    aggressive: bool = False
+
+    _forms: ClassVar[dict[str, dict[str, Field]]] = {
+        "binary": {"w": Field("features", additive=True), "scale": SCALE, "norm2": Field("one", exact=True)},
+        "multiclass": {"W": Field("classes features", additive=True), "scale": SCALE, "norm2": Field("one", exact=True)},
+    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"aggressive": ["boolean"]}
+
+    def _weights_are_switches(self) -> bool:
+        return True
+
+    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+        if form == "binary":
+            return ROMMABinary(arrays["w"], arrays["norm2"], bool(self.aggressive))
+        return ROMMAMulticlass(arrays["W"], arrays["norm2"], bool(self.aggressive))
+
+
+# --- ALMA ---
+
+
+# theta = scale u; power is sum_j |u_j|^p, and k counts the updates from 1.
+ALMABinary = namedtuple("ALMABinary", "u scale power k alpha p C normalize")
+ALMAMulticlass = namedtuple("ALMAMulticlass", "U scale power k alpha p C normalize")
+
+
+@kernel
+def factor(m: Any) -> Any:
+    """What the dot product with the powers of u is to be multiplied with."""
+    return m.scale[0] / m.power[0] ** (1 - 2 / m.p) if m.p != 2 and m.power[0] > 0 else m.scale[0]
+
+
+@kernel
+def length(m: Any, x: Any, rows: Any) -> Any:
+    """The p-norm of the example, if it is to be divided by it; 1 if not."""
+    return (rows * row_power_sum(x, m.p)) ** (1 / m.p) if m.normalize else 1.0
+
+
+@kernel
+def passive(m: Any, margin: Any) -> Any:
+    """Gentile, figure 1: whether the margin is large enough for the k-th update."""
+    return margin > (1 - m.alpha) / m.alpha * np.sqrt((m.p - 1) / m.k[0])
+
+
+@kernel
+def settle(m: Any, u: Any, change: Any) -> Any:
+    """Project to the unit ball: of w in the q-norm, which is theta in the p-norm. Then count the update."""
+    m.power[0] = max(m.power[0] + change, 0.0)
+    m.scale[0] /= max(1.0, m.scale[0] * m.power[0] ** (1 / m.p))
+    if m.scale[0] < 1e-3:  # before powers of u leave the range of numbers
+        scale_entries(u, m.scale[0])
+        m.scale[0], m.power[0] = 1, power_sum(u, m.p)
+    m.k[0] += 1
+
+
+@scratch.form(ALMABinary)
+def _(m: Any) -> Any:
+    return Scores(workspace(m.u, 1))
+
+
+@scratch.form(ALMAMulticlass)
+def _(m: Any) -> Any:
+    return Scores(workspace(m.U, height(m.U)))
+
+
+@score.form(ALMABinary)
+def _(m: Any, x: Any, s: Any) -> Any:
+    s.scores[0] = factor(m) * link_dot(m.u, x, m.p)
+
+
+@score.form(ALMAMulticlass)
+def _(m: Any, x: Any, s: Any) -> Any:
+    for k in range(len(s.scores)):
+        s.scores[k] = factor(m) * link_dot(m.U[k], x, m.p)
+
+
+@learn.form(ALMABinary)
+def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+    norm = length(m, x, 1)
+    if norm == 0 or passive(m, y * s.scores[0] / norm):
+        return PASSIVE
+    if not np.isfinite(norm) or not np.isfinite(sqnorm(x)):
+        return TOO_LARGE
+    rate = m.C / np.sqrt((m.p - 1) * m.k[0])
+    settle(m, m.u, push(m.u, y * rate / (norm * m.scale[0]), x, m.p))
+    return UPDATED
+
+
+@learn.form(ALMAMulticlass)
+def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+    """The same for all weights as one vector and the example (x, -x), in the places of the label and its rival."""
+    norm, r = length(m, x, 2), rival(s.scores, y)
+    if r < 0 or norm == 0 or passive(m, (s.scores[y] - s.scores[r]) / norm):
+        return PASSIVE
+    if not np.isfinite(norm) or not np.isfinite(sqnorm(x)):
+        return TOO_LARGE
+    step = m.C / np.sqrt((m.p - 1) * m.k[0]) / (norm * m.scale[0])
+    settle(m, m.U, push(m.U[y], step, x, m.p) + push(m.U[r], -step, x, m.p))
+    return UPDATED
+
+
+@kernel
+def blend_theta(m: Any, other: Any, u: Any, theirs: Any, share: Any) -> Any:
+    """The averaged model has the scale 1."""
+    flat, of_other, rho = u.reshape(-1), theirs.reshape(-1), u.dtype.type(share)
+    scale = u.dtype.type(other.scale[0])
+    for i in range(len(flat)):
+        flat[i] += rho * (scale * of_other[i] - flat[i])
+    m.scale[0], m.power[0] = 1, power_sum(u, m.p)
+
+
+@blend.form(ALMABinary)
+def _(m: Any, other: Any, share: Any) -> Any:
+    blend_theta(m, other, m.u, other.u, share)
+
+
+@blend.form(ALMAMulticlass)
+def _(m: Any, other: Any, share: Any) -> Any:
+    blend_theta(m, other, m.U, other.U, share)
+
+
+@dataclass(eq=False, repr=False)
+class ALMA(Classifier, LinearModel):
+    r"""The approximate maximal margin algorithm for p-norms.
+
+    Examples are divided by their p-norm. If y w.x <= (1 - alpha) sqrt(p - 1) / (alpha sqrt(k)) for the k-th update, k from 1:
+
+        theta += C / sqrt((p - 1) k) y x,    theta /= max(1, |theta|_p),    w_j = sign(theta_j) |theta_j|^(p-1) / |theta|_p^(p-2),
+
+    so that w stays in the unit ball of the q-norm, 1/p + 1/q = 1. With p = 2, w is theta; a large p (about 2 ln d) suits problems
+    where few of many features matter. With more than two classes, W is one long vector, and the example is x in the place of the
+    label and -x in that of its strongest rival.
+
+    Parameters
+    ----------
+    alpha : float, default=0.9
+        The margin aimed at is (1 - alpha) of the largest one; below or at 1, where it is a perceptron.
+    p : float, default=2
+        The norm, 2 or more.
+    C : float, default=sqrt(2)
+        The length of the first step.
+    normalize : bool, default=True
+        Whether to divide examples by their p-norm, as the paper does. LIBOL takes them as they are.
+    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
+        As in :class:`PAClassifier`; weights may only be 0 or 1. The average is that of theta.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_features_in_, t_, updates_, n_iter_
+        As in :class:`PAClassifier`.
+
+    References
+    ----------
+    C. Gentile: A new approximate maximal margin classification algorithm. JMLR 2 (2001), 213-242.
+
+    Examples
+    --------
+    >>> from onepass import ALMA
+    >>> model = ALMA(fit_intercept=False).fit([[3.0, 4.0], [4.0, 3.0]], [1, 0])
+    >>> model.coef_.round(3)
+    array([[-0.275,  0.961]])
+    """
+
+    alpha: float = 0.9
+    p: float = 2
+    C: float = math.sqrt(2)
+    normalize: bool = field(default=True, kw_only=True)
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "alpha": [Interval(Real, 0, 1, closed="right")],
+        "p": [Interval(Real, 2, None, closed="left")],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "normalize": ["boolean"],
+    }
+    _grid: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "C": POWERS_OF_TWO,
+        "alpha": tuple(k / 20 for k in range(11, 20)),
+        "p": (2, 4, 6, 8, 10),
+    }
+
+    def _fields(self, form: str) -> dict[str, Field]:
+        weights = {"U": Field("classes features")} if form == "multiclass" else {"u": Field("features")}
+        sums = {"power": Field("one", exact=True), "k": Field("one", start=1.0, exact=True)}
+        return {**weights, "scale": SCALE, **sums}
+
+    def _weights_are_switches(self) -> bool:
+        return True
+
+    def _weights_now(self) -> Array:
+        state = self._attribute("coef_")
+        theta = self._averaged(state, "U" if state.form == "multiclass" else "u").astype(np.float64)
+        theta = theta[..., : state.n_features + 1] * self._averaged(state, "scale")
+        norm = np.linalg.norm(theta.ravel(), self.p)
+        w = np.sign(theta) * np.abs(theta) ** (self.p - 1) / (norm ** (self.p - 2) or 1.0)
+        return w.astype(state.dtype)
+
+    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+        settings = (float(self.alpha), float(self.p), float(self.C), bool(self.normalize))
+        sums = (arrays["scale"], arrays["power"], arrays["k"])
+        if form == "binary":
+            return ALMABinary(arrays["u"], *sums, *settings)
+        return ALMAMulticlass(arrays["U"], *sums, *settings)
+
+
+# --- MIRA ---
+
+
+MIRABinary = namedtuple("MIRABinary", "w")
+MIRAMulticlass = namedtuple("MIRAMulticlass", "W")
+
+linear(MIRABinary, MIRAMulticlass)
+
+
+@learn.form(MIRABinary)
+def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+    """w += tau y x, tau = -y w.x / |x|^2 within 0 and 1. Where w.x = 0 that would never start: a mistake there has tau = 1."""
+    if not mistaken(s.scores[0], y):
+        return PASSIVE
+    norm2 = sqnorm(x)
+    if not np.isfinite(norm2):
+        return TOO_LARGE
+    if norm2 == 0:
+        return PASSIVE
+    add(m.w, y * (min(1, abs(s.scores[0]) / norm2) if s.scores[0] != 0 else 1), x)
+    return UPDATED
+
+
+@learn.form(MIRAMulticlass)
+def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+    """Crammer and Singer, section 5. tau_k = [k = y] - max(0, b_k - theta) / |x|^2, where b_k = score_k + |x|^2 [k = y] and theta is
+    such that they sum to 0: b is projected to a simplex, by leaving out what is below theta until nothing is."""
+    scores, r = s.scores, rival(s.scores, y)
+    if r < 0 or not outdone(scores, y, r):
+        return PASSIVE
+    norm2 = np.float64(sqnorm(x))
+    if not np.isfinite(norm2):
+        return TOO_LARGE
+    if norm2 == 0:
+        return PASSIVE
+    if scores[y] == scores[r]:  # as for two classes
+        add(at(m.W, y), 1, x)
+        add(at(m.W, r), -1, x)
+        return UPDATED
+    theta, count = -np.inf, 0
+    while True:
+        total, kept = -norm2, 0
+        for k in range(len(scores)):
+            b = scores[k] + (norm2 if k == y else 0.0)
+            if b > theta:
+                total += b
+                kept += 1
+        if kept == count:
+            break
+        theta, count = total / kept, kept
+    for k in range(len(scores)):
+        b = scores[k] + (norm2 if k == y else 0.0)
+        tau = (1.0 if k == y else 0.0) - max(0.0, b - theta) / norm2
+        if tau != 0:
+            add(at(m.W, k), tau, x)
+    return UPDATED
+
+
+@dataclass(eq=False, repr=False)
+class MIRA(Classifier, LinearModel):
+    r"""The margin-infused relaxed algorithm: the ultraconservative step of smallest norm.
+
+    On a mistake, W_k += tau_k x, where tau is the solution of
+
+        minimise |x|^2 sum_k tau_k^2 / 2 + sum_k tau_k W_k.x   such that   sum_k tau_k = 0,  tau_k <= [k = y].
+
+    It is found exactly. For two classes, w += tau y x with tau = -y w.x / |x|^2, at most 1.
+
+    All scores are equal at first, and tau = 0 would be the solution for good; a mistake of equal scores is a perceptron's step.
+
+    Parameters
+    ----------
+    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
+        As in :class:`PAClassifier`; there is no loss to weigh, so weights may only be 0 or 1.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_features_in_, t_, updates_, n_iter_
+        As in :class:`PAClassifier`; `updates_` counts mistakes.
+
+    References
+    ----------
+    K. Crammer, Y. Singer: Ultraconservative online algorithms for multiclass problems. JMLR 3 (2003), 951-991.
+
+    Examples
+    --------
+    >>> from onepass import MIRA
+    >>> model = MIRA(fit_intercept=False).fit([[2.0, 0.0], [1.0, 1.0], [0.0, 1.0]], ["b", "c", "a"])
+    >>> model.coef_
+    array([[-2. ,  0. ],
+           [ 1.5, -0.5],
+           [ 0.5,  0.5]])
+    """
+
+    _forms: ClassVar[dict[str, dict[str, Field]]] = {
+        "binary": {"w": Field("features", additive=True)},
+        "multiclass": {"W": Field("classes features", additive=True)},
+    }
+
+    def _weights_are_switches(self) -> bool:
+        return True
+
+    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+        return MIRABinary(arrays["w"]) if form == "binary" else MIRAMulticlass(arrays["W"])
