@@ -250,4 +250,77 @@ def memory() -> list[Result]:
     return [Result("`onepass learn` on a file of 1 GB", f"{peak:.0f} MB at the peak", 500 / peak, 1, "500 MB")]
 
 
-CASES = [dense_pa, sparse_pa, from_file, one_at_a_time, small_pamo, large_pamo, start_up, memory]
+def second_order() -> list[Result]:
+    """A diagonal covariance, against PA-I on the same rows."""
+    X, y = sparse_data()
+    learners = {
+        "AROW": onepass.AROWClassifier(),
+        "CW": onepass.CWClassifier(),
+        "SCW-I": onepass.SCWClassifier(),
+        "SCW-II": onepass.SCWClassifier("II"),
+        "NHERD": onepass.NHERDClassifier(),
+        "NAROW": onepass.NAROWClassifier(),
+    }
+    everyone = [onepass.PAClassifier(), *learners.values()]
+    for model in everyone:
+        model.partial_fit(X[:10], y[:10], classes=[-1, 1])
+    first, *others = best(*(lambda m=model: m.copy().partial_fit(X, y) for model in everyone), repeats=5)  # type: ignore[misc]
+    peer = f"PA-I, {len(y) / first / 1e6:.1f} M/s"
+    return [
+        Result(f"{name} diagonal, CSR 500k x 15 of 100k", f"{len(y) / taken / 1e6:.1f} M examples/s", first / taken, 0.4, peer)
+        for name, taken in zip(learners, others, strict=True)
+    ]
+
+
+def full_covariance() -> list[Result]:
+    """AROW with all of its covariance, against the same rank-one update in NumPy."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 123))
+    y = np.sign(X @ rng.normal(size=123)) * np.where(rng.random(len(X)) < 0.1, -1, 1)
+    model = onepass.AROWClassifier(covariance="full", fit_intercept=False).partial_fit(X[:1], y[:1], classes=[-1, 1])
+
+    def in_numpy() -> None:
+        w, Sigma = np.zeros(123), np.eye(123)
+        for x, label in zip(X, y, strict=True):
+            margin = label * (w @ x)
+            if margin < 1:
+                spread = Sigma @ x
+                beta = 1 / (x @ spread + 1.0)
+                w += (1 - margin) * beta * label * spread
+                Sigma -= beta * np.outer(spread, spread)
+
+    learn, numpy_loop = best(lambda: model.copy().partial_fit(X, y), in_numpy)
+    rate = f"{len(y) / learn:,.0f} examples/s, {model.copy().partial_fit(X, y).updates_ / len(y):.0%} updating"
+    return [Result("AROW full, d=123", rate, numpy_loop / learn, 5, f"the same in NumPy, {len(y) / numpy_loop:,.0f}/s")]
+
+
+def many_classes() -> list[Result]:
+    """Second order is linear in the number of classes, which share a covariance: ten times as many take at most ten times as long."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 50))
+
+    def learn(K: int) -> Any:
+        y = (X @ rng.normal(size=(50, K))).argmax(axis=1)
+        model = onepass.AROWClassifier().partial_fit(X[:1], y[:1], classes=range(K))
+        return lambda: model.copy().partial_fit(X, y)
+
+    ten, hundred = best(learn(10), learn(100))
+    speed = f"{len(X) / hundred / 1e3:,.0f} k examples/s"
+    return [
+        Result("AROW diagonal, 100 classes", speed, 10 * ten / hundred, 1, f"10 classes / 10, {len(X) / ten / 1e4:,.0f} k/s")
+    ]
+
+
+CASES = [
+    dense_pa,
+    sparse_pa,
+    second_order,
+    full_covariance,
+    many_classes,
+    from_file,
+    one_at_a_time,
+    small_pamo,
+    large_pamo,
+    start_up,
+    memory,
+]

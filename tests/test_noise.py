@@ -1,4 +1,4 @@
-"""AROW's point (Sugiyama, Figure 31.8): where one label in ten is wrong, it finds the concept, and passive-aggressive learning does not."""
+"""AROW's point (Sugiyama, Figure 31.8): where one label in ten is wrong, it finds the concept; passive-aggressive learning does not."""
 
 from __future__ import annotations
 

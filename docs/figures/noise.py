@@ -1,6 +1,6 @@
 """Draws docs/figures/noise.png: AROW and passive-aggressive learning where one label in ten is wrong.
 
-    python docs/figures/noise.py
+python docs/figures/noise.py
 """
 
 from pathlib import Path

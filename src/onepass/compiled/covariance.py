@@ -24,8 +24,11 @@ from onepass.compiled.verb import verb
 Diagonal = namedtuple("Diagonal", "sigma")
 Full = namedtuple("Full", "factor")
 
-# What a rule needs between its steps. f = U' x, spread = Sigma x, partial: for the update.
-Spread = namedtuple("Spread", "scores f spread partial")
+# Two weight vectors of which one moves forth and the other back.
+Apart = namedtuple("Apart", "plus minus")
+
+# What a rule needs between its steps: f = U' x and spread = Sigma x.
+Spread = namedtuple("Spread", "scores f spread")
 
 
 @verb(0)
@@ -35,17 +38,22 @@ def spread(cov: Any, scores: Any) -> Any:
 
 @verb(0, 1)
 def variance(cov: Any, x: Any, s: Any) -> Any:
-    """x' Sigma x, or 0 as in `sqnorm`; s then holds what `move` and `tighten` need."""
+    """x' Sigma x, or 0 as in `sqnorm`; s then holds what the other verbs need."""
 
 
-@verb(0, 1, 3)
-def move(cov: Any, w: Any, a: Any, x: Any, s: Any) -> None:
-    """w += a Sigma x"""
+@verb(0, 1, 4)
+def shift(cov: Any, w: Any, a: Any, c: Any, x: Any, s: Any) -> None:
+    """w += a Sigma x, and then Sigma^-1 += c x x'"""
 
 
 @verb(0, 2)
 def tighten(cov: Any, c: Any, x: Any, s: Any) -> None:
     """Sigma^-1 += c x x'"""
+
+
+@verb(0)
+def unfold(cov: Any, s: Any) -> None:
+    """Make s ready for `renew`."""
 
 
 @verb(0, 1, 5)
@@ -61,6 +69,11 @@ def entry(w: Any, j: int) -> Any:
 @verb(0)
 def nudge(w: Any, j: int, step: Any) -> None:
     """w_j += step"""
+
+
+@verb(0)
+def stretch(w: Any, a: Any, direction: Any) -> None:
+    """w += a direction"""
 
 
 @entry.form(np.ndarray)
@@ -85,10 +98,30 @@ def _(w: Any, j: Any, step: Any) -> Any:
         w.gap[j] += w.gap.dtype.type(step / w.clock[FACTOR])
 
 
-@kernel
-def tightened(sigma: Any, c: Any, x: Any) -> Any:
-    """1 / (1/sigma + c x^2), which must not become 0: a weight that is certain for good could never move again."""
-    return max(sigma / (1 + c * sigma * x * x), np.finfo(sigma.dtype).tiny)
+@nudge.form(Apart)
+def _(w: Any, j: Any, step: Any) -> Any:
+    nudge(w.plus, j, step)
+    nudge(w.minus, j, -step)
+
+
+@stretch.form(np.ndarray)
+def _(w: Any, a: Any, direction: Any) -> Any:
+    a = w.dtype.type(a)
+    for j in range(len(direction)):
+        w[j] += a * direction[j]
+
+
+@stretch.form(Averaged)
+def _(w: Any, a: Any, direction: Any) -> Any:
+    stretch(w.now, a, direction)
+    if w.clock[FACTOR] > 0:
+        stretch(w.gap, a / w.clock[FACTOR], direction)
+
+
+@stretch.form(Apart)
+def _(w: Any, a: Any, direction: Any) -> Any:
+    stretch(w.plus, a, direction)
+    stretch(w.minus, -a, direction)
 
 
 # --- diagonal ---
@@ -96,7 +129,12 @@ def tightened(sigma: Any, c: Any, x: Any) -> Any:
 
 @spread.form(Diagonal)
 def _(cov: Any, scores: Any) -> Any:
-    return Spread(scores, scores[:0], scores[:0], scores[:0])
+    return Spread(scores, scores[:0], scores[:0])
+
+
+@unfold.form(Diagonal)
+def _(cov: Any, s: Any) -> Any:
+    pass
 
 
 @variance.form(Diagonal, DenseRow)
@@ -117,21 +155,27 @@ def _(cov: Any, x: Any, s: Any) -> Any:
     return flushed(x.scale * x.scale * total, x.values)
 
 
+@kernel
+def tighten_entry(sigma: Any, j: Any, c: Any, x: Any) -> Any:
+    """1/sigma_j += c x^2. The variance must not become 0: a weight that is certain for good could never move again."""
+    one, smallest = sigma.dtype.type(1), sigma.dtype.type(np.finfo(sigma.dtype).tiny)
+    sigma[j] = max(sigma[j] / (one + c * sigma[j] * x * x), smallest)
+
+
 @tighten.form(Diagonal, DenseRow)
 def _(cov: Any, c: Any, x: Any, s: Any) -> Any:
     sigma, c = cov.sigma, cov.sigma.dtype.type(c)
-    sigma[0] = tightened(sigma[0], c, x.scale * x.bias)
+    tighten_entry(sigma, 0, c, x.scale * x.bias)
     for j in range(len(x.values)):
-        sigma[j + 1] = tightened(sigma[j + 1], c, x.scale * x.values[j])
+        tighten_entry(sigma, j + 1, c, x.scale * x.values[j])
 
 
 @tighten.form(Diagonal, SparseRow)
 def _(cov: Any, c: Any, x: Any, s: Any) -> Any:
     sigma, c = cov.sigma, cov.sigma.dtype.type(c)
-    sigma[0] = tightened(sigma[0], c, x.scale * x.bias)
+    tighten_entry(sigma, 0, c, x.scale * x.bias)
     for i in range(len(x.values)):
-        j = x.indices[i] + 1
-        sigma[j] = tightened(sigma[j], c, x.scale * x.values[i])
+        tighten_entry(sigma, x.indices[i] + 1, c, x.scale * x.values[i])
 
 
 @kernel
@@ -141,22 +185,28 @@ def renewed(w: Any, sigma: Any, g: Any, c: Any, x: Any) -> Any:
     return spread * (g - c * x * w) / (1 + c * spread * x)
 
 
-for Weights in (np.ndarray, Averaged):
+for Weights in (np.ndarray, Averaged, Apart):
 
-    @move.form(Diagonal, Weights, DenseRow)
-    def _(cov: Any, w: Any, a: Any, x: Any, s: Any) -> Any:
+    @shift.form(Diagonal, Weights, DenseRow)
+    def _(cov: Any, w: Any, a: Any, c: Any, x: Any, s: Any) -> Any:
         sigma, a = cov.sigma, cov.sigma.dtype.type(a) * x.scale
         nudge(w, 0, a * sigma[0] * x.bias)
         for j in range(len(x.values)):
             nudge(w, j + 1, a * sigma[j + 1] * x.values[j])
+        tighten(cov, c, x, s)
 
-    @move.form(Diagonal, Weights, SparseRow)
-    def _(cov: Any, w: Any, a: Any, x: Any, s: Any) -> Any:
-        sigma, a = cov.sigma, cov.sigma.dtype.type(a) * x.scale
-        nudge(w, 0, a * sigma[0] * x.bias)
-        for i in range(len(x.values)):
-            j = x.indices[i] + 1
-            nudge(w, j, a * sigma[j] * x.values[i])
+    @shift.form(Diagonal, Weights, SparseRow)
+    def _(cov: Any, w: Any, a: Any, c: Any, x: Any, s: Any) -> Any:
+        sigma, a, c = cov.sigma, cov.sigma.dtype.type(a), cov.sigma.dtype.type(c)
+        nudge(w, 0, a * sigma[0] * x.scale * x.bias)
+        tighten_entry(sigma, 0, c, x.scale * x.bias)
+        for i in range(len(x.values)):  # in one round: to find an entry takes longer than to use it
+            j, value = x.indices[i] + 1, x.scale * x.values[i]
+            nudge(w, j, a * sigma[j] * value)
+            tighten_entry(sigma, j, c, value)
+
+
+for Weights in (np.ndarray, Averaged):
 
     @renew.form(Diagonal, Weights, DenseRow)
     def _(cov: Any, w: Any, g: Any, c: Any, state: Any, x: Any, s: Any) -> Any:
@@ -180,7 +230,20 @@ for Weights in (np.ndarray, Averaged):
 @spread.form(Full)
 def _(cov: Any, scores: Any) -> Any:
     n = cov.factor.shape[0]
-    return Spread(scores, np.empty(n, scores.dtype), np.empty(n, scores.dtype), np.empty(n, scores.dtype))
+    return Spread(scores, np.empty(n, scores.dtype), np.empty(n, scores.dtype))
+
+
+@unfold.form(Full)
+def _(cov: Any, s: Any) -> Any:
+    """spread = U D f"""
+    factor, f, spread = cov.factor, s.f, s.spread
+    for j in range(len(f)):
+        g = factor[j, j] * f[j]
+        if g != 0:
+            column, head = factor[j, :j], spread[:j]
+            for i in range(len(column)):
+                head[i] += g * column[i]
+        spread[j] = g
 
 
 @verb(1)
@@ -221,53 +284,43 @@ for Row in (DenseRow, SparseRow):
 
     @variance.form(Full, Row)
     def _(cov: Any, x: Any, s: Any) -> Any:
-        factor, f, spread = cov.factor, s.f, s.spread
+        factor, f = cov.factor, s.f
         project_factor(factor, x, f)
         v = f.dtype.type(0)
         for j in range(len(f)):
-            g = factor[j, j] * f[j]
-            v += f[j] * g
-            if g != 0:
-                column, head = factor[j, :j], spread[:j]
-                for i in range(len(column)):
-                    head[i] += g * column[i]
-            spread[j] = g
+            v += factor[j, j] * f[j] * f[j]
         return flushed(v, f)
 
     @tighten.form(Full, Row)
     def _(cov: Any, c: Any, x: Any, s: Any) -> Any:
-        factor, f, partial = cov.factor, s.f, s.partial
+        """Bierman's update. It leaves Sigma x, of the old Sigma, in s.spread."""
+        factor, f, spread = cov.factor, s.f, s.spread
         c = f.dtype.type(c)
-        alpha, smallest = f.dtype.type(1), np.finfo(f.dtype).tiny
+        alpha, smallest = f.dtype.type(1), f.dtype.type(np.finfo(f.dtype).tiny)
         for j in range(len(f)):
             g = factor[j, j] * f[j]
             if g != 0:
                 before = alpha
                 alpha += c * f[j] * g
                 turn = -c * f[j] / before
-                column, head = factor[j, :j], partial[:j]
+                column, head = factor[j, :j], spread[:j]
                 for i in range(len(column)):
-                    u = column[i]
-                    column[i] = u + turn * head[i]
-                    head[i] += g * u
+                    u, b = column[i], head[i]
+                    column[i] = u + turn * b
+                    head[i] = b + g * u
                 factor[j, j] = max(factor[j, j] * (before / alpha), smallest)
-            partial[j] = g
+            spread[j] = g
 
-    @move.form(Full, np.ndarray, Row)
-    def _(cov: Any, w: Any, a: Any, x: Any, s: Any) -> Any:
-        a = w.dtype.type(a)
-        for j in range(len(s.spread)):
-            w[j] += a * s.spread[j]
+    for Weights in (np.ndarray, Averaged, Apart):
 
-    @move.form(Full, Averaged, Row)
-    def _(cov: Any, w: Any, a: Any, x: Any, s: Any) -> Any:
-        move(cov, w.now, a, x, s)
-        if w.clock[FACTOR] > 0:
-            move(cov, w.gap, a / w.clock[FACTOR], x, s)
+        @shift.form(Full, Weights, Row)
+        def _(cov: Any, w: Any, a: Any, c: Any, x: Any, s: Any) -> Any:
+            tighten(cov, c, x, s)
+            stretch(w, a, s.spread)
 
     for Weights in (np.ndarray, Averaged):
 
         @renew.form(Full, Weights, Row)
         def _(cov: Any, w: Any, g: Any, c: Any, state: Any, x: Any, s: Any) -> Any:
             score, v = state
-            move(cov, w, (g - c * score) / (1 + c * v), x, s)
+            stretch(w, (g - c * score) / (1 + c * v), s.spread)

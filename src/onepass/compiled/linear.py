@@ -12,7 +12,7 @@ from onepass.compiled.rules import Scores, score, scratch
 def linear(*records: type) -> None:
     """Give records the scores of linear models, and the least work space."""
     for Record in records:
-        one = "w" in Record._fields  # type: ignore[attr-defined]
+        one = "w" in Record._fields
         scratch.form(Record)(_room_for_one if one else _room_for_each)
     scored(*records)
 
@@ -20,7 +20,7 @@ def linear(*records: type) -> None:
 def scored(*records: type) -> None:
     """Give records the scores of linear models."""
     for Record in records:
-        score.form(Record)(_score_one if "w" in Record._fields else _score_each)  # type: ignore[attr-defined]
+        score.form(Record)(_score_one if "w" in Record._fields else _score_each)
 
 
 def _room_for_one(m: Any) -> Any:

@@ -25,7 +25,7 @@ from onepass.base import Classifier, Field, Regressor
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.state import Array, State
 from onepass.compiled.average import at, height, workspace
-from onepass.compiled.covariance import Diagonal, Full, move, renew, spread, tighten, variance
+from onepass.compiled.covariance import Apart, Diagonal, Full, renew, shift, spread, tighten, unfold, variance
 from onepass.compiled.kernel import kernel
 from onepass.compiled.linear import scored
 from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, mistaken, outdone, rival, scratch
@@ -48,17 +48,17 @@ CONFIDENCES = tuple(k / 20 for k in range(11, 20))
 
 
 @verb(0)
-def awake(rule: Any, m: Any, wrong: Any) -> bool:
+def awake(rule: Any, m: Any, wrong: Any) -> Any:
     """Whether an example of margin m is worth a look at its variance."""
 
 
 @verb(0)
-def step(rule: Any, m: Any, v: Any, rows: Any, weight: Any) -> tuple[float, float]:
+def step(rule: Any, m: Any, v: Any, rows: Any, weight: Any) -> Any:
     """alpha and c for an example of margin m and variance v; alpha is 0 if nothing moves."""
 
 
 @verb(0)
-def dual_step(rule: Any, m: Any, wrong: Any, v: Any, rows: Any) -> tuple[float, float]:
+def dual_step(rule: Any, m: Any, wrong: Any, v: Any, rows: Any) -> Any:
     """g and c for an example of margin m and variance v."""
 
 
@@ -95,8 +95,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     alpha, c = step(m.rule, margin, v, 1, weight) if v > 0 else (0.0, 0.0)
     if alpha == 0:
         return PASSIVE
-    move(m.cov, m.w, y * alpha, x, s)
-    tighten(m.cov, min(c, largest(s.scores)), x, s)
+    shift(m.cov, m.w, y * alpha, min(c, largest(s.scores)), x, s)
     return UPDATED
 
 
@@ -114,9 +113,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     alpha, c = step(m.rule, margin, v, 2, weight) if v > 0 else (0.0, 0.0)
     if alpha == 0:
         return PASSIVE
-    move(m.cov, at(m.W, y), alpha, x, s)
-    move(m.cov, at(m.W, r), -alpha, x, s)
-    tighten(m.cov, min(c, largest(s.scores)), x, s)
+    shift(m.cov, Apart(at(m.W, y), at(m.W, r)), alpha, min(c, largest(s.scores)), x, s)
     return UPDATED
 
 
@@ -133,6 +130,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     if g == 0 and c == 0:
         return PASSIVE
     c = min(c, largest(s.scores))
+    unfold(m.cov, s)
     renew(m.cov, m.w, y * g, c, (f, v), x, s)
     tighten(m.cov, c, x, s)
     return UPDATED if g > 0 else PASSIVE
@@ -155,6 +153,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     if g == 0 and c == 0:
         return PASSIVE
     c = min(c, largest(s.scores))
+    unfold(m.cov, s)
     for k in range(len(s.scores)):
         renew(m.cov, at(m.W, k), g * ((k == y) - (k == r)), c, (s.scores[k], v), x, s)
     tighten(m.cov, c, x, s)
@@ -171,7 +170,9 @@ class _SecondOrder(LinearModel):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"covariance": [StrOptions({"diagonal", "full"})]}
 
     def _fields(self, form: str) -> dict[str, Field]:
-        weights = {"W": Field("classes features", additive=True)} if form == "multiclass" else {"w": Field("features", additive=True)}
+        weights = (
+            {"W": Field("classes features", additive=True)} if form == "multiclass" else {"w": Field("features", additive=True)}
+        )
         return {**weights, "Sigma": Field("features features" if self.covariance == "full" else "features", start=1.0)}
 
     def _new_state(self, form: str, dtype: Any, n_features: int, names: list[str] | None, **about: Any) -> State:
@@ -235,8 +236,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     if not v < np.inf:
         return TOO_LARGE
     r = m.r / weight
-    move(m.cov, m.w, error / (v + r), x, s)
-    tighten(m.cov, min(1 / r, largest(s.scores)), x, s)
+    shift(m.cov, m.w, error / (v + r), min(1 / r, largest(s.scores)), x, s)
     return UPDATED if error != 0 else PASSIVE
 
 
