@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from onepass import embedding, linear
+from onepass.active import ActiveLearner
 from onepass.base import DivergedError, ModelFileError
 from onepass.embedding import *  # noqa: F403  (the families' lists of learners are the only ones)
 from onepass.linear import *  # noqa: F403
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ActiveLearner",
     "DivergedError",
     "Hasher",
     "ModelFileError",

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from onepass import embedding, linear
+from onepass.active import ActiveLearner
 from onepass.base import Learner, ModelFileError
 from onepass.base.estimator import Estimator
-from onepass.base.saving import read
+from onepass.base.saving import read, unpack
 from onepass.stages import Pipeline
 
 
@@ -30,17 +31,10 @@ def load(path: str | os.PathLike[str]) -> Any:
     Files hold arrays and JSON, never code. The classes of onepass are known; one of your own must be imported first.
     """
     header, arrays = read(path)
-    known = {cls.__name__: cls for cls in _subclasses(Estimator)}
+    classes: list[type[Any]] = [Pipeline, ActiveLearner, *_subclasses(Estimator)]
+    known = {cls.__name__: cls for cls in classes}
     try:
-        for _, part in header.get("steps") or [("", header)]:
-            if part.get("class") not in known:
-                raise ModelFileError(
-                    f"it holds a {part.get('class')!r}, which this version of onepass does not have; if the class is yours,"
-                    " import it first"
-                )
-        if "steps" in header:
-            return Pipeline.unpack(header, arrays, known)
-        return known[header["class"]]._unpack(header, arrays)
+        return unpack(header, arrays, known)
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise ModelFileError(f"{os.fspath(path)} can't be loaded: {error}") from error
 

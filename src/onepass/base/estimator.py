@@ -165,7 +165,9 @@ class Estimator(BaseEstimator):
         estimator = cls(**{name: unpack_value(value) for name, value in header["parameters"].items()})
         if header["state"] is not None:
             estimator._check_parameters()
-            estimator._state = unpack_state(header["state"], arrays, estimator._fields(header["state"]["form"]), estimator._sizes())
+            estimator._state = unpack_state(
+                header["state"], arrays, estimator._fields(header["state"]["form"]), estimator._sizes()
+            )
             if missing := estimator._companions() - set(arrays):
                 raise ModelFileError(f"The model file is damaged: {', '.join(sorted(missing))} is missing.")
         return estimator

@@ -59,13 +59,13 @@ def classes_of(y: Array) -> Array:
     return labels
 
 
-def declared_classes(classes: Iterable[Any]) -> Array:
+def declared_classes(classes: Iterable[Any], least: int = 2) -> Array:
     """The `classes` that a user gave, sorted, each once."""
     labels = np.unique(label_array(np.asarray(list(classes))))
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("`classes` contains NaN or infinity.")
-    if len(labels) < 2:
-        raise ValueError(f"`classes` must name at least two classes, got {labels.tolist()}.")
+    if len(labels) < least:
+        raise ValueError(f"`classes` must name at least {'two classes' if least == 2 else 'one'}, got {labels.tolist()}.")
     return labels
 
 

@@ -92,6 +92,14 @@ class Learner(Estimator):
         """Targets as the loop takes them, and how many of them could be had before an unknown one."""
         raise NotImplementedError
 
+    def _no_codes(self, state: State) -> Array:
+        """Codes of no examples, of the type that `_codes` gives."""
+        return np.empty(0, np.int64 if state.form == "multiclass" else state.dtype)
+
+    def _admit(self, state: State, target: Any) -> Any:
+        """Take in what is new in one target; the places of its scores."""
+        return state.add_class(target)
+
     def _coder(self, state: State) -> Callable[[Any], Array | None]:
         """A quick function from one target to an array of its code; None for a target that needs a closer look."""
         raise NotImplementedError
@@ -350,12 +358,15 @@ class Learner(Estimator):
 
     def _check_first(self, state: State, rows: Rows, target: Any) -> None:
         self._check_finite(rows, state.dtype)
+        self._check_targets(state, target)
+
+    def _check_targets(self, state: State, target: Any) -> None:
         if state.grow_classes:
             for label in np.unique(target):
                 state.check_label(label)
         else:
             _, known = self._codes(state, target)
-            if known < rows.n:
+            if known < len(target):
                 self._refuse_label(target[known], known)
 
     def _run_pass(self, rows: Rows, target: Any, weights: Array | None, pieces: list[Piece] | None) -> None:
@@ -368,7 +379,7 @@ class Learner(Estimator):
                     if not state.grow_classes:
                         self._refuse_label(target[start], start)
                     with _publishing:
-                        newcomer = state.add_class(target[start])
+                        newcomer = self._admit(state, target[start])
                         self._bound = None
                     codes, known = self._codes(state, target[start:stop])
                 bound = self._bind()
@@ -469,7 +480,7 @@ class _Bound:
         self.model = learner._record(state.form, arrays)
         self.state, self.dtype, self.count = state, dtype, state.arrays["count"]
         self.bias = dtype.type(1 if learner.fit_intercept else 0)
-        self.no_targets = np.empty(0, np.int64 if state.form == "multiclass" else dtype)
+        self.no_targets = learner._no_codes(state)
         self.full, self.none = dtype.type(1), dtype.type(0)
         self.learn_all = Weights(np.empty(0, dtype), self.full)
         self.predict_only = Weights(np.empty(0, dtype), self.none)
@@ -493,7 +504,7 @@ class _Bound:
 
     def run(self, rows: Any, targets: Array, gate: Any, scores: Array) -> int:
         """The loop over a block of rows."""
-        kind = (type(rows), rows[0].dtype)
+        kind = (type(rows), rows[0].dtype, type(gate))
         entry = self._entries.get(kind)
         if entry is None:
             typed = type(rows)(*map(readonly, rows[:-1]), rows[-1])  # one type for all doors

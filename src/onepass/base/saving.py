@@ -11,6 +11,7 @@ import errno
 import json
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -84,9 +85,7 @@ def pack_state(state: State) -> dict[str, Any]:
     }
 
 
-def unpack_state(
-    packed: dict[str, Any], arrays: dict[str, Array], fields: dict[str, Field], sizes: dict[str, int]
-) -> State:
+def unpack_state(packed: dict[str, Any], arrays: dict[str, Array], fields: dict[str, Field], sizes: dict[str, int]) -> State:
     """The state again. Shapes are checked: the loop would follow wrong ones out of bounds."""
     classes, columns = packed["classes"], packed["columns"]
     state = State(
@@ -105,6 +104,33 @@ def unpack_state(
     )
     state.check()
     return state
+
+
+def pack_steps(steps: Iterable[tuple[str, Any]]) -> tuple[list[list[Any]], dict[str, Array]]:
+    """The headers of the models that a model is made of, each with its name, and all of their arrays."""
+    headers, arrays = [], {}
+    for name, step in steps:
+        header, of_step = step._pack()
+        headers.append([name, header])
+        arrays.update({f"{name}/{key}": array for key, array in of_step.items()})
+    return headers, arrays
+
+
+def unpack(header: dict[str, Any], arrays: dict[str, Array], known: dict[str, Any]) -> Any:
+    """The model again, of a class that is `known` by its name; one that is made of models gets those instead of arrays."""
+    name = header.get("class")
+    cls = None if name is None else known.get(name)
+    if cls is None:
+        raise ModelFileError(
+            f"it holds a {name!r}, which this version of onepass does not have; if the class is yours, import it first"
+        )
+    if "steps" not in header:
+        return cls._unpack(header, arrays)
+    steps = {}
+    for name, of_step in header["steps"]:
+        mine = {key.removeprefix(f"{name}/"): array for key, array in arrays.items() if key.startswith(f"{name}/")}
+        steps[name] = unpack(of_step, mine, known)
+    return cls._unpack(header, steps)
 
 
 def pack_value(value: Any) -> Any:

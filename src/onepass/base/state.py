@@ -19,12 +19,15 @@ Array = npt.NDArray[Any]
 class Field:
     """The role of one array of a state.
 
-    `axes` names its axes: "features" (one entry more than there are features, slot 0 being the bias), "classes", "one", or a size
-    that the learner gives. New entries are `start` (of a square matrix of features, those on its diagonal; the others are zero), or
-    drawn from U(-0.1, 0.1) where `draw` is set. `exact` numbers are float64 whatever the type of the data: counts and sums.
+    `axes` names its axes: "features" (one entry more than there are features, slot 0 being the bias), "classes", "ranks" (one entry
+    more than there are classes, slot 0 being a threshold), "one", or a size that the learner gives. New entries are `start` (of a
+    square matrix of features, those on its diagonal; the others are zero), or drawn from U(-0.1, 0.1) where `draw` is set. `exact`
+    numbers are float64 whatever the type of the data: counts and sums.
 
     `additive` says that the scores are linear in the array and that it changes by the verbs for weights only, so that it can be
     averaged lazily; the other arrays beside it are then taken as they are. Where no array is additive, all are blended as wholes.
+
+    `foreseen` says that a feature counts in a score even before its entry exists, as what is drawn does.
     """
 
     axes: str
@@ -32,6 +35,7 @@ class Field:
     additive: bool = False
     start: float = 0.0
     exact: bool = False
+    foreseen: bool = False
 
 
 # The factor of weights that are kept as `scale * w`, so that shrinking them all takes one multiplication.
@@ -77,7 +81,9 @@ class State:
     @property
     def foresees(self) -> bool:
         """Whether features that are still to come have numbers already: then they count, even in a first prediction."""
-        return self.grow_features and any(role.draw and "features" in role.axes.split() for role in self.fields.values())
+        return self.grow_features and any(
+            (role.draw or role.foreseen) and "features" in role.axes.split() for role in self.fields.values()
+        )
 
     @property
     def nbytes(self) -> int:
@@ -153,9 +159,11 @@ class State:
         k = int(np.searchsorted(self.classes, label)) if order else 0
         for name, array in list(self.arrays.items()):
             role = self.fields.get(name.split(".")[-1])
-            if role is not None and "classes" in role.axes.split():
-                fresh = self._entries(name, {**self.sizes, "features": array.shape[-1], "classes": 1}, first=order)
-                self.arrays[name] = np.ascontiguousarray(np.insert(array, k, fresh[0], axis=0))
+            first_axis = "" if role is None else role.axes.split()[0]
+            if first_axis in ("classes", "ranks"):
+                fresh = self._entries(name, {**self.sizes, "features": array.shape[-1], first_axis: 1}, first=order)
+                place = k + (first_axis == "ranks")
+                self.arrays[name] = np.ascontiguousarray(np.insert(array, place, fresh[0], axis=0))
         if "class_counts" in self.arrays:
             self.arrays["class_counts"] = np.insert(self.arrays["class_counts"], k, 0)
         self.classes = np.array([*known[:k], label, *known[k:]])
@@ -222,7 +230,8 @@ class State:
         )
 
     def _extent(self) -> dict[str, int]:
-        return {"one": 1, "features": self.n_features + 1, "classes": 0 if self.classes is None else len(self.classes)}
+        classes = 0 if self.classes is None else len(self.classes)
+        return {"one": 1, "features": self.n_features + 1, "classes": classes, "ranks": classes + 1}
 
     def _entries(self, name: str, extent: dict[str, int], first: int = 0) -> Array:
         """Fresh entries of an array. What is drawn depends on (seed, field, row) alone, so that growing piece by piece draws what

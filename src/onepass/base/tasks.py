@@ -28,20 +28,13 @@ FLOAT64 = np.dtype(np.float64)
 
 
 @dataclass(eq=False, repr=False)
-class Classifier(ClassifierMixin, Learner):
-    """A learner of labels. Two classes known from the start have the form "binary" (one score; 0 and above is `classes_[1]`);
-    everything else has the form "multiclass" (a score a class; the largest wins, the first among equals)."""
+class Labelled(ClassifierMixin, Learner):
+    """A learner of labels, which may be declared beforehand."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "classes": ["array-like", None],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "calibrate": ["boolean"],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"classes": ["array-like", None]}
 
     _: KW_ONLY
     classes: Any = None
-    class_weight: Any = None
-    calibrate: bool = False
 
     @property
     def classes_(self) -> Array:
@@ -65,6 +58,21 @@ class Classifier(ClassifierMixin, Learner):
         self._learn(X, y, sample_weight, classes, pieces)
         return self._joined(pieces)
 
+
+@dataclass(eq=False, repr=False)
+class Classifier(Labelled):
+    """A learner of one label a row. Two classes known from the start have the form "binary" (one score; 0 and above is
+    `classes_[1]`); everything else has the form "multiclass" (a score a class; the largest wins, the first among equals)."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "calibrate": ["boolean"],
+    }
+
+    _: KW_ONLY
+    class_weight: Any = None
+    calibrate: bool = False
+
     def decision_function(self, X: Any) -> Array:
         """The score of each row: (n,) for two classes, positive for `classes_[1]`; (n, K) for more."""
         return self._scores(X)
@@ -86,14 +94,16 @@ class Classifier(ClassifierMixin, Learner):
             answer = one.run_one(named_values(x), one.no_targets, one.none)  # text, or numbers of other types
         if answer is None or answer != answer:
             return self._predict_one_slowly(x)
-        return one.labels[answer >= 0 if one.width == 1 else int(answer)]  # type: ignore[union-attr]
+        return one.labels[answer >= 0 if one.width == 1 else int(answer)]
 
     def _predict_one_slowly(self, x: Any) -> Any:
         scores = self._scores_one(x)
-        return None if scores is None or scores.size == 0 else self._decided(scores)
+        return None if scores is None else self._decided(scores)
 
     def _decided(self, scores: Array) -> Any:
-        """The label that one example's scores mean."""
+        """The label that one example's scores mean; None while no label is known."""
+        if scores.size == 0:
+            return None
         return self._bind().labels[int(scores.argmax()) if self._fitted().form == "multiclass" else scores.item() >= 0]
 
     @available_if(lambda self: self._gives_probabilities())
@@ -150,25 +160,29 @@ class Classifier(ClassifierMixin, Learner):
         codes, _ = self._codes(state, state.classes)
         return {label: codes[k : k + 1] for k, label in enumerate(state.classes.tolist())}.get
 
-    def _first_state(
-        self, rows: Rows | None, names: list[str] | None, target: Any, classes: Any, grow: bool, whole: bool
-    ) -> State:
+    def _first_labels(self, target: Array, classes: Any, grow: bool, whole: bool) -> Array:
+        """The labels that a fresh model starts with; none where they come up as they may."""
         given = self.classes if classes is None else classes
         if given is not None:
-            labels = declared_classes(given)
-        elif target.dtype.kind == "b":
-            labels = np.array([False, True])
-        elif whole and self.grow is not True:
+            return declared_classes(given)
+        if target.dtype.kind == "b":
+            return np.array([False, True])
+        if whole and self.grow is not True:
             labels = classes_of(target)
             if len(labels) < 2:
                 raise ValueError(
                     f"The number of classes has to be greater than one; got {len(labels)} class. To start from one class, pass"
                     " `classes`, or let the model grow with grow=True."
                 )
-        elif grow:
-            labels = target[:0]
-        else:
-            raise ValueError("classes must be passed on the first call to partial_fit.")
+            return labels
+        if grow:
+            return target[:0]
+        raise ValueError("classes must be passed on the first call to partial_fit.")
+
+    def _first_state(
+        self, rows: Rows | None, names: list[str] | None, target: Any, classes: Any, grow: bool, whole: bool
+    ) -> State:
+        labels = self._first_labels(target, classes, grow, whole)
         self._check_class_weight(labels if len(labels) else None)
         state = self._new_state(
             "binary" if len(labels) == 2 else "multiclass",

@@ -23,7 +23,7 @@ T, UPDATES = 0, 1
 
 @verb(0)
 def weight(gate: Any, t: int, scores: Any) -> Any:
-    """The weight of row t, which may depend on its scores; a row of weight 0 is not learned from at all."""
+    """The weight of row t, which may depend on the scores that the outside sees; a row of weight 0 is not learned from at all."""
 
 
 @weight.form(Weights)
@@ -58,7 +58,7 @@ def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count:
         show(average, s, spare, x, scores[t])
         if not sound(s.scores, largest):
             break
-        share = weight(gate, t, s.scores)
+        share = weight(gate, t, scores[t])
         if share > 0:
             moved = learn(model, x, y[t], share, s)
             if moved == TOO_LARGE:

@@ -382,6 +382,7 @@ class PAMOClassifier(Classifier, _MaxOut):
         "binary": {"U": Field("features pieces", draw=True), "w": Field("dimensions", draw=True)},
         "multiclass": {"U": Field("features pieces", draw=True), "W": Field("classes dimensions", draw=True)},
     }
+
     def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
         C, C_r, alpha, always, select = self._settings()
         if form == "binary":
@@ -429,6 +430,7 @@ class PAMORegressor(Regressor, _MaxOut):
     _forms: ClassVar[dict[str, dict[str, Field]]] = {
         "regression": {"U": Field("features pieces", draw=True), "w": Field("dimensions", draw=True)}
     }
+
     def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
         C, C_r, alpha, always, select = self._settings()
         return Regression(arrays["U"], arrays["w"], C, C_r, alpha, 0.0, float(self.epsilon), always, select)

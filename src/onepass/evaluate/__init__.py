@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from onepass.evaluate.comparison import Comparison, compare
 from onepass.evaluate.online import Prequential, prequential
+from onepass.evaluate.regret import Regret, regret
 from onepass.evaluate.tally import Curve
 from onepass.evaluate.tuning import Candidate, Tuning, standard_grid, tune
 
-__all__ = ["Candidate", "Comparison", "Curve", "Prequential", "Tuning", "compare", "prequential", "standard_grid", "tune"]
+__all__ = [
+    "Candidate",
+    "Comparison",
+    "Curve",
+    "Prequential",
+    "Regret",
+    "Tuning",
+    "compare",
+    "prequential",
+    "regret",
+    "standard_grid",
+    "tune",
+]

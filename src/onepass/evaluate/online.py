@@ -454,8 +454,9 @@ def _is_fresh(model: Any) -> bool:
 
 
 def steps_of(model: Any) -> list[Any]:
-    """The stages of a pipeline and its learner, or the learner alone."""
-    return [step for _, step in model.steps] if hasattr(model, "steps") else [model]
+    """The stages of a pipeline and its learner, or the learner alone; of an ActiveLearner, those of what it wraps."""
+    inner = model if hasattr(model, "steps") else getattr(model, "learner", model)
+    return [step for _, step in inner.steps] if hasattr(inner, "steps") else [inner]
 
 
 def _finds_labels(model: Any) -> bool:

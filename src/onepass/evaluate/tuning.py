@@ -15,6 +15,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, ParameterGrid, StratifiedKFold
 from sklearn.utils import check_random_state
 
+from onepass.active import ActiveLearner
 from onepass.base import DivergedError
 from onepass.base.estimator import Estimator
 from onepass.base.labels import classes_of, label_array
@@ -111,6 +112,8 @@ def standard_grid(model: Any) -> dict[str, list[Any]]:
     >>> standard_grid(PAClassifier(variant="hard"))
     {}
     """
+    if isinstance(model, ActiveLearner):
+        return {f"learner__{name}": values for name, values in standard_grid(model.learner).items()}
     step = f"{model.steps[-1][0]}__" if hasattr(model, "steps") else ""
     return {step + name: list(values) for name, values in getattr(steps_of(model)[-1], "_grid", {}).items()}
 

@@ -2,6 +2,7 @@
 
 from onepass.linear.gradient import Adaline, AdalineRegressor, OGDClassifier, OGDRegressor
 from onepass.linear.margin import ALMA, MIRA, ROMMA
+from onepass.linear.multilabel import PAMultilabel
 from onepass.linear.passive_aggressive import PAClassifier, PARegressor
 from onepass.linear.perceptron import Perceptron, ShiftingPerceptron
 from onepass.linear.second_order import (
@@ -14,24 +15,27 @@ from onepass.linear.second_order import (
     SCWClassifier,
     SecondOrderPerceptron,
 )
+from onepass.linear.uniclass import PAUniclass
 
 __all__ = [
     "ALMA",
+    "MIRA",
+    "ROMMA",
     "AROWClassifier",
     "AROWRegressor",
     "Adaline",
     "AdalineRegressor",
     "CWClassifier",
     "IELLIPClassifier",
-    "MIRA",
     "NAROWClassifier",
     "NHERDClassifier",
     "OGDClassifier",
     "OGDRegressor",
     "PAClassifier",
+    "PAMultilabel",
     "PARegressor",
+    "PAUniclass",
     "Perceptron",
-    "ROMMA",
     "SCWClassifier",
     "SecondOrderPerceptron",
     "ShiftingPerceptron",

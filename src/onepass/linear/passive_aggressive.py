@@ -15,21 +15,24 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from onepass.base import Classifier, Field, Regressor
+from onepass.base import Classifier, Field, Learner, Regressor
 from onepass.base.learner import POWERS_OF_TWO
+from onepass.base.state import Array
 from onepass.compiled.average import at
 from onepass.compiled.linear import linear
 from onepass.compiled.passive_aggressive import VARIANTS, tau
 from onepass.compiled.rows import add, sqnorm
-from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, rival
+from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, mistaken, rival
 from onepass.linear.model import LinearModel
 
 Binary = namedtuple("Binary", "w C variant")
 Multiclass = namedtuple("Multiclass", "W C variant")
+CostBinary = namedtuple("CostBinary", "w C variant margins max_loss")
+CostMulticlass = namedtuple("CostMulticlass", "W C variant margins max_loss")
 Regression = namedtuple("Regression", "w C variant epsilon")
 
 
-linear(Binary, Multiclass, Regression)
+linear(Binary, Multiclass, CostBinary, CostMulticlass, Regression)
 
 
 @learn.form(Binary)
@@ -39,7 +42,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     if loss <= 0:
         return PASSIVE
     norm2 = sqnorm(x)
-    if not np.isfinite(norm2):
+    if not norm2 < np.inf:
         return TOO_LARGE
     add(m.w, y * tau(m.variant, weight * m.C, loss, norm2), x)
     return UPDATED
@@ -55,11 +58,48 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     if loss <= 0:
         return PASSIVE
     norm2 = 2 * sqnorm(x)
-    if not np.isfinite(norm2):
+    if not norm2 < np.inf:
         return TOO_LARGE
     step = tau(m.variant, weight * m.C, loss, norm2)
     add(at(m.W, y), step, x)
     add(at(m.W, r), -step, x)
+    return UPDATED
+
+
+@learn.form(CostBinary)
+def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+    """Cost-sensitive classification with two labels, w being W_1 - W_0. loss = margin - y w.x, margin = sqrt(rho(y, other label))."""
+    if not m.max_loss and not mistaken(s.scores[0], y):
+        return PASSIVE
+    loss = (m.margins[1, 0] if y > 0 else m.margins[0, 1]) - y * s.scores[0]
+    if loss <= 0:
+        return PASSIVE
+    norm2 = sqnorm(x)
+    if not norm2 < np.inf:
+        return TOO_LARGE
+    add(m.w, y * tau(m.variant, weight * m.C, loss, norm2), x)
+    return UPDATED
+
+
+@learn.form(CostMulticlass)
+def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+    """Cost-sensitive classification, against the label q that is predicted, or the one with the largest loss.
+    loss = margin - (W_y - W_q).x, margin = sqrt(rho(y, q)); W_y += tau x, W_q -= tau x."""
+    margins = m.margins[y]
+    q, best = 0, -np.inf
+    for k in range(len(s.scores)):
+        value = s.scores[k] + (margins[k] if m.max_loss else 0.0)
+        if value > best:
+            q, best = k, value
+    loss = margins[q] - (s.scores[y] - s.scores[q])
+    if loss <= 0:
+        return PASSIVE
+    norm2 = 2 * sqnorm(x)
+    if not norm2 < np.inf:
+        return TOO_LARGE
+    step = tau(m.variant, weight * m.C, loss, norm2)
+    add(at(m.W, y), step, x)
+    add(at(m.W, q), -step, x)
     return UPDATED
 
 
@@ -71,14 +111,16 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     if loss <= 0:
         return PASSIVE
     norm2 = sqnorm(x)
-    if not np.isfinite(norm2):
+    if not norm2 < np.inf:
         return TOO_LARGE
     add(m.w, np.sign(error) * tau(m.variant, weight * m.C, loss, norm2), x)
     return UPDATED
 
 
 @dataclass(eq=False, repr=False)
-class _PassiveAggressive(LinearModel):
+class PassiveAggressive(Learner):
+    """The parameters of a passive-aggressive step."""
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "variant": [StrOptions(set(VARIANTS))],
@@ -96,7 +138,7 @@ class _PassiveAggressive(LinearModel):
 
 
 @dataclass(eq=False, repr=False)
-class PAClassifier(Classifier, _PassiveAggressive):
+class PAClassifier(Classifier, PassiveAggressive, LinearModel):
     r"""Passive-aggressive classification: the smallest step that would have got the example right.
 
     For two classes, with loss = max(0, 1 - y w.x), the weights move by w += tau y x, where tau is
@@ -108,12 +150,22 @@ class PAClassifier(Classifier, _PassiveAggressive):
     For more classes the label's weights and those of its strongest rival r move apart, with
     loss = max(0, 1 - (W_y - W_r).x) and 2 |x|^2 in place of |x|^2.
 
+    Mistakes may have different costs, rho(y, r) for r in place of y. Then loss = sqrt(rho(y, q)) - (W_y - W_q).x for one label q, and
+    W_y and W_q move apart: q is the label that is predicted, so that only mistakes have loss (`update="prediction"`), or the one that
+    makes the loss largest (`update="max_loss"`). The largest loss with rho = 1 for every mistake is the loss without costs. For two
+    classes w stands for W_1 - W_0: loss = sqrt(rho(y, other)) - y w.x and |x|^2.
+
     Parameters
     ----------
     C : float, default=1.0
         Aggressiveness: how far one example may move the weights. Without effect for "hard".
     variant : {"hard", "I", "II"}, default="I"
         How an example that does not fit is traded against the weights so far.
+    costs : array-like of shape (K, K), default=None
+        The cost of each mistake, not negative: a row for each true label, a column for each predicted one, in the order of
+        `classes_`; the diagonal is 0. The classes have to be known from the start. None: no costs, and `update` is without effect.
+    update : {"prediction", "max_loss"}, default="prediction"
+        Which wrong label the weights move away from, where there are costs.
     fit_intercept : bool, default=True
         Whether to append the constant feature 1 to each row.
     average : bool, "uniform" or float, default=None
@@ -154,20 +206,69 @@ class PAClassifier(Classifier, _PassiveAggressive):
     'spam'
     >>> PAClassifier(variant="II").fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]).predict([[2.0, 1.0]])
     array([1])
+
+    To miss class 1 costs four times as much as to see it where it is not:
+
+    >>> X, y = [[1.0], [1.0], [1.0], [1.0]], [0, 1, 0, 1]
+    >>> PAClassifier(C=0.1, costs=[[0, 1], [4, 0]], update="max_loss").fit(X, y).predict([[1.0]])
+    array([1])
     """
 
+    costs: Any = None
+    update: str = "prediction"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "costs": ["array-like", None],
+        "update": [StrOptions({"prediction", "max_loss"})],
+    }
     _forms: ClassVar[dict[str, dict[str, Field]]] = {
         "binary": {"w": Field("features", additive=True)},
         "multiclass": {"W": Field("classes features", additive=True)},
     }
+
     def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
-        if form == "binary":
-            return Binary(arrays["w"], float(self.C), VARIANTS[self.variant])
-        return Multiclass(arrays["W"], float(self.C), VARIANTS[self.variant])
+        step = float(self.C), VARIANTS[self.variant]
+        if self.costs is None:
+            return Binary(arrays["w"], *step) if form == "binary" else Multiclass(arrays["W"], *step)
+        with_costs = *step, self._margins(), self.update == "max_loss"
+        return CostBinary(arrays["w"], *with_costs) if form == "binary" else CostMulticlass(arrays["W"], *with_costs)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.costs is None:
+            return
+        try:
+            costs = np.asarray(self.costs, np.float64)
+        except (TypeError, ValueError):
+            raise ValueError("`costs` must be a matrix of numbers.") from None
+        if costs.ndim != 2 or costs.shape[0] != costs.shape[1]:
+            raise ValueError(
+                f"`costs` must be a square matrix, with a row and a column for each class; got shape {costs.shape}."
+            )
+        if not np.isfinite(costs).all() or (costs < 0).any():
+            raise ValueError("`costs` must be finite and not negative.")
+        if costs.diagonal().any():
+            raise ValueError("`costs` must have a diagonal of 0: to be right costs nothing.")
+
+    def _margins(self) -> Array:
+        """The margins that the costs ask for."""
+        state = self._fitted()
+        assert state.classes is not None
+        if state.grow_classes:
+            raise ValueError(
+                "`costs` need classes that are known from the start, in the order of its rows: pass `classes`, or call `fit` without"
+                " grow=True."
+            )
+        costs = np.asarray(self.costs, np.float64)
+        if len(costs) != len(state.classes):
+            raise ValueError(
+                f"`costs` is a matrix for {len(costs)} classes, but there are {len(state.classes)}: {state.classes.tolist()}."
+            )
+        return np.ascontiguousarray(np.sqrt(costs))
 
 
 @dataclass(eq=False, repr=False)
-class PARegressor(Regressor, _PassiveAggressive):
+class PARegressor(Regressor, PassiveAggressive, LinearModel):
     r"""Passive-aggressive regression: the smallest step that would have met the target within epsilon.
 
     With loss = max(0, |y - w.x| - epsilon), the weights move by w += sign(y - w.x) tau x, tau as in :class:`PAClassifier`.

@@ -155,7 +155,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     c = min(c, largest(s.scores))
     unfold(m.cov, s)
     for k in range(len(s.scores)):
-        renew(m.cov, at(m.W, k), g * ((k == y) - (k == r)), c, (s.scores[k], v), x, s)
+        renew(m.cov, at(m.W, k), g if k == y else -g if k == r else 0.0, c, (s.scores[k], v), x, s)
     tighten(m.cov, c, x, s)
     return UPDATED if g > 0 else PASSIVE
 

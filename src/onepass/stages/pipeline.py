@@ -16,7 +16,7 @@ from onepass.base import Learner, Stage
 from onepass.base.estimator import are_named
 from onepass.base.inputs import BLOCK_ROWS, Rows, one_row, rows_of
 from onepass.base.learner import Piece
-from onepass.base.saving import write
+from onepass.base.saving import pack_steps, write
 from onepass.base.state import Array
 
 TAUGHT, NOT_TAUGHT = np.ones(1, bool), np.zeros(1, bool)
@@ -119,7 +119,7 @@ class Pipeline(_BaseComposition):
 
     # --- learning ---
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Start anew, and learn from the rows in their order. The learner may pass over the rows, as its stages saw them, again."""
         with self._undone_on_error():
             for _, step in self.steps:
@@ -129,18 +129,18 @@ class Pipeline(_BaseComposition):
             self.learner.fit(self._through(X, weights), y, weights)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the rows in their order, once, going on from where the model is."""
         self._learn(X, y, classes, sample_weight, None)
         return self
 
-    def test_then_train(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Array:
+    def test_then_train(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Array:
         """`partial_fit` that returns the scores each row had before it was learned from."""
         pieces: list[Piece] = []
         self._learn(X, y, classes, sample_weight, pieces)
         return self.learner._joined(pieces)
 
-    def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
+    def learn_one(self, x: Any, y: Any = None, w: float = 1.0) -> None:
         """Learn from one example: a dict of features, a 1-d array or a sparse row. `w` is its weight."""
         if w != 1.0 or not self._learn_quickly(x, y):
             self._learn(one_row(x), [y], None, None if w == 1.0 else [w], None, one=True)
@@ -242,6 +242,16 @@ class Pipeline(_BaseComposition):
         """The scores of each row."""
         return self.learner.decision_function(self._seen(X))
 
+    @_learner_has("score_samples")
+    def score_samples(self, X: Any) -> Array:
+        """How usual each row is, to a learner of one class."""
+        return self.learner.score_samples(self._seen(X))
+
+    @_learner_has("score_one")
+    def score_one(self, x: Any) -> float | None:
+        """How usual one example is, to a learner of one class; None before anything was learned."""
+        return float(self.score_samples(one_row(x))[0]) if self.__sklearn_is_fitted__() else None
+
     @_learner_has("predict_proba")
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class, a column a class."""
@@ -257,8 +267,7 @@ class Pipeline(_BaseComposition):
             scores = np.empty((1, one.width), one.dtype)
             if one.run(blocks[-1], one.no_targets, one.predict_only, scores) == 1:
                 return self.learner._decided(scores)
-        prediction = self.predict(one_row(x))[0]
-        return prediction.item() if isinstance(prediction, np.generic) else prediction
+        return self.learner._decided(self.learner._scores(self._seen(one_row(x))).reshape(1, -1))
 
     @_learner_has("predict_proba_one")
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
@@ -278,18 +287,9 @@ class Pipeline(_BaseComposition):
         write(path, *self._pack())
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        headers, arrays = [], {}
-        for name, step in self.steps:
-            header, of_step = step._pack()
-            headers.append([name, header])
-            arrays.update({f"{name}/{key}": array for key, array in of_step.items()})
+        headers, arrays = pack_steps(self.steps)
         return {"class": type(self).__name__, "steps": headers}, arrays
 
     @classmethod
-    def unpack(cls, header: dict[str, Any], arrays: dict[str, Array], known: dict[str, Any]) -> Self:
-        """The pipeline again, from a file's content and the classes its steps may have."""
-        steps = []
-        for name, of_step in header["steps"]:
-            mine = {key.removeprefix(f"{name}/"): array for key, array in arrays.items() if key.startswith(f"{name}/")}
-            steps.append((name, known[of_step["class"]]._unpack(of_step, mine)))
-        return cls(steps)
+    def _unpack(cls, header: dict[str, Any], steps: dict[str, Any]) -> Self:
+        return cls([(name, steps[name]) for name, _ in header["steps"]])

@@ -1,0 +1,183 @@
+"""A pass over examples with labels, of which only those that are asked for are looked at."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from onepass.base import State
+from onepass.base.estimator import are_named
+from onepass.base.inputs import Rows, one_row, rows_of
+from onepass.base.learner import COPIED_ALWAYS, Piece
+from onepass.base.state import Array
+from onepass.compiled.gates import Active, Balanced, margin, margins
+from onepass.stages import Pipeline
+
+SCORED_AHEAD = 4096  # so many rows at the most are scored in search of the next question
+
+
+class Pass:
+    """Examples on their way through a learner, or through a pipeline: what may be asked, and what was.
+
+    A row is asked about, and learned from, if its margin is within its `reach`; every other row leaves the learner as it is.
+    """
+
+    def __init__(
+        self, learner: Any, X: Any, target: Array, weights: Array | None, reach: Array, pieces: list[Piece] | None
+    ) -> None:
+        """`X` as `examples` gives it; `pieces` gathers the scores, if it is there."""
+        self.learner, self.core, self.stages = learner, last_of(learner), stages_of(learner)
+        self.X, self.target, self.weights, self.reach, self.pieces = X, target, weights, reach, pieces
+        self.n = len(target)
+        self.asked = np.zeros(self.n, bool)
+
+    def go(self, classes: Any) -> None:
+        """Learn from all rows that are asked about. Either that, or an error is raised and the learner is as it was before."""
+        if self.core.__sklearn_is_fitted__():
+            self.core._check_classes(self.core._fitted(), classes)
+            self._go_on(0)
+            return
+        with self.learner._undone_on_error():  # of a fresh learner, which takes no copy
+            self._teach(0, classes)  # makes the state: the row is asked about whatever the draw
+            self.asked[0] = self.reach[0] >= 0
+            if self.n > 1:
+                self._go_on(1)
+
+    def _go_on(self, start: int) -> None:
+        """Go from row `start` on, with a learner that has a state."""
+        state = self.core._fitted()
+        grows = state.grow_classes or (self.learner._grows() if self.stages else state.grow_features)
+        if grows or any(stage._fields("stage") for stage in self.stages):
+            with self.learner._undone_on_error():
+                self._walk(start)
+            return
+        rows = self.core._rows(self.learner._seen(self.X) if self.stages else self.X, state)
+        with self._guarded(state, rows):
+            self._run(state, rows, start)
+            self._tell_stages(start + np.flatnonzero(self.asked[start:]))
+
+    def _guarded(self, state: State, rows: Rows) -> contextlib.AbstractContextManager[None]:
+        """Leave no trace of an error: by a copy of the state, or by looking at the data first where that is smaller."""
+        if state.nbytes <= max(rows.nbytes, COPIED_ALWAYS) or self.core._codes(state, self.target)[1] < self.n:
+            return self.learner._undone_on_error()
+        self.core._check_finite(rows, state.dtype)
+        return contextlib.nullcontext()
+
+    # --- of a learner of which nothing but the numbers can change ---
+
+    def _run(self, state: State, rows: Rows, start: int) -> None:
+        """The compiled pass."""
+        bound = self.core._bind()
+        for _, stop in rows.blocks():
+            while start < stop:
+                codes, known = self.core._codes(state, self.target[start:stop])
+                end = start + max(known, 1)
+                codes, reach, scores = codes[:known], self.reach[start:end], np.empty((end - start, bound.width), state.dtype)
+                gate = bound.predict_only
+                if known:
+                    given = self._given(state, codes, None if self.weights is None else self.weights[start:end])
+                    gate = Active(reach, self.asked[start:end], np.empty(known, state.dtype), given)
+                done = bound.run(rows.block(start, end, state.dtype, bound.bias), codes, gate, scores)
+                if done < end - start:
+                    self.core._refuse(rows, start + done)
+                if known:
+                    self.core._after(state, scores, codes, gate)
+                elif margin(scores[0]) <= reach[0]:  # a label that is none of the classes matters only if it is asked for
+                    self.core._refuse_label(self.target[start], start)
+                if self.pieces is not None:
+                    self.pieces.append((state.classes, scores))
+                start = end
+
+    def _given(self, state: State, codes: Array, weights: Array | None) -> Any:
+        """The gate for the rows that are asked about."""
+        if self.core.class_weight != "balanced":
+            return self.core._gate(state, self.core._bind(), codes, weights)
+        a, b, _ = self.core._code(state)
+        values = np.ones(len(codes), state.dtype) if weights is None else weights.astype(state.dtype)
+        return Balanced(codes, a, b, state.arrays["class_counts"], values)
+
+    def _tell_stages(self, taught: Array) -> None:
+        """Stages that have nothing to learn still count what they see."""
+        if self.stages and len(taught):
+            self.learner._through(self.X.taken(taught) if isinstance(self.X, Rows) else [self.X[t] for t in taught], None)
+
+    # --- of any learner ---
+
+    def _walk(self, start: int) -> None:
+        """From one question to the next. Nothing changes in between, so that many rows are scored at a time."""
+        if isinstance(self.X, Rows):  # here a bad row is told by its number
+            first_of(self.learner)._check_finite(self.X, self.X.dtype)
+        ahead = 1
+        while start < self.n:
+            state = self.core._fitted()
+            stop = min(start + ahead, self.n)
+            scores = self.learner.decision_function(self._part(start, stop))
+            asked = np.flatnonzero(margins_of(scores) <= self.reach[start:stop])
+            end = start + int(asked[0]) if len(asked) else stop
+            if self.pieces is not None and end > start:
+                self.pieces.append((state.classes, scores[: end - start].reshape(end - start, -1)))
+            # what is drawn for a feature that is still to come depends on the features before it: no looking ahead then
+            ahead = 1 if state.foresees else min(end - start + 1 if len(asked) else 2 * ahead, SCORED_AHEAD)
+            start = end
+            if len(asked):
+                if not state.grow_classes and self.core._codes(state, self.target[start : start + 1])[1] == 0:
+                    self.core._refuse_label(self.target[start], start)
+                self._teach(start)
+                self.asked[start] = True
+                start += 1
+
+    def _teach(self, t: int, classes: Any = None) -> None:
+        """Learn from row t."""
+        part, target = self._part(t, t + 1), self.target[t : t + 1]
+        weight = None if self.weights is None else self.weights[t : t + 1]
+        if self.stages:
+            self.learner._learn_part(part, target, classes, weight, self.pieces, are_named(part))
+        else:
+            self.core._learn(part, target, weight, classes, self.pieces)
+
+    def _part(self, start: int, stop: int) -> Any:
+        return self.X.part(start, stop) if isinstance(self.X, Rows) else self.X[start:stop]
+
+
+def examples(X: Any, learner: Any) -> Any:
+    """Rows, or a list of dicts, that can be cut into parts."""
+    first = first_of(learner)
+    if getattr(first, "_takes_names_only", False):
+        return nw.from_native(X, eager_only=True).rows(named=True) if nw.dependencies.is_into_dataframe(X) else X
+    return X if are_named(X) else rows_of(X, first, fitted=first.__sklearn_is_fitted__())
+
+
+def margins_of(scores: Array) -> Array:
+    """How far each row is from another decision; scores as `decision_function` gives them."""
+    if scores.ndim == 2 and scores.shape[1] < 2:  # without a rival nothing is sure
+        return np.zeros(len(scores))
+    out = np.empty(len(scores))
+    margins(scores if scores.ndim == 2 else scores[:, None], out)
+    return out
+
+
+def margin_of(learner: Any, x: Any) -> float:
+    """How far one example is from another decision."""
+    one = getattr(learner, "_bound", None)  # the quick road of learners that have one score
+    score = one.run_one(x, one.no_targets, one.none) if one is not None and one.state.form == "binary" else None
+    if score is not None and score == score:
+        return abs(score)
+    return float(margins_of(learner.decision_function(one_row(x)))[0])
+
+
+def stages_of(learner: Any) -> list[Any]:
+    """What comes before the learner in a pipeline."""
+    return learner.stages if isinstance(learner, Pipeline) else []
+
+
+def last_of(learner: Any) -> Any:
+    """The learner of a pipeline, or the learner itself."""
+    return learner.learner if isinstance(learner, Pipeline) else learner
+
+
+def first_of(learner: Any) -> Any:
+    """What the examples come to first."""
+    return learner.steps[0][1] if isinstance(learner, Pipeline) else learner

@@ -1,0 +1,312 @@
+"""Selective sampling: a learner that asks for the label of an example only where it is unsure of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metaestimators import available_if
+
+from onepass.active.passes import Pass, examples, last_of, margin_of
+from onepass.base import Classifier, ModelFileError
+from onepass.base.inputs import Rows
+from onepass.base.learner import Piece
+from onepass.base.saving import pack_steps, pack_value, unpack_value, write
+from onepass.base.state import Array
+
+# The draws have a stream of their own: those of a state are numbered from 0, and would be the same numbers for the same seed.
+STREAM = (2**64 - 1) << 64
+
+DRAWN_AHEAD = 256  # a generator takes longer to make than numbers
+
+
+def _learner_has(name: str) -> Any:
+    return available_if(lambda self: hasattr(vars(self).get("learner_", self.learner), name))
+
+
+@dataclass(eq=False, repr=False)
+class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """A classifier that asks for labels: for those of examples that it is unsure of, above all.
+
+    The label of an example is asked for with probability delta / (delta + margin), where the margin is |score| for two classes,
+    and the best score less the second best for more, as `decision_function` gives them just then. It learns from the examples
+    that it asked about, and those only: all others leave it as it is, whatever their labels and features are.
+
+    With somebody who knows the answers: ``if active.query(x): active.answer(x, label)``. On data that has labels, `fit`,
+    `partial_fit`, `test_then_train` and `learn_one` do the same by themselves. The draw for an example depends on the seed and on
+    how many examples came before it, so the same examples give the same model to the bit, whichever way they come.
+
+    Parameters
+    ----------
+    learner : classifier or pipeline
+        What learns: any classifier of this library, or a pipeline that ends in one. It is cloned.
+    delta : float, default=1.0
+        How many labels to ask for: half of those at this margin. With infinity all of them.
+    random_state : int, RandomState or None, default=None
+        The seed of the draws.
+
+    Attributes
+    ----------
+    learner_ : classifier or pipeline
+        What has learned. Its attributes (`classes_`, `coef_`, `t_` and so on) can be read here, too.
+    seen_, asked_ : int
+        The number of examples seen, and of labels asked for. Examples of weight 0 are not seen.
+
+    Notes
+    -----
+    A learner that has no state yet asks. `fit` takes the classes from y, as `fit` of the learner does, unless they are declared or
+    may grow; apart from that a label is looked at when it is asked for, and not before.
+
+    References
+    ----------
+    N. Cesa-Bianchi, C. Gentile, L. Zaniboni: Worst-case analysis of selective sampling for linear classification. JMLR 7 (2006),
+    1205-1230.
+
+    J. Lu, P. Zhao, S. C. H. Hoi: Online passive-aggressive active learning. Machine Learning 103 (2016), 141-183.
+
+    Examples
+    --------
+    >>> from onepass import ActiveLearner, PAClassifier, datasets
+    >>> X, y = datasets.sea(5000, noise=0, random_state=0)
+    >>> model = ActiveLearner(PAClassifier(), delta=0.1, random_state=0).fit(X, y)
+    >>> model.seen_, model.asked_
+    (5000, 0)
+
+    >>> live = ActiveLearner(PAClassifier(), random_state=0)
+    >>> if live.query({"free": 1, "offer": 1}):
+    ...     live.answer({"free": 1, "offer": 1}, "spam")
+    >>> live.predict_one({"free": 1})
+    'spam'
+    """
+
+    learner: Any
+    delta: float = 1.0
+    random_state: Any = field(default=None, kw_only=True)
+
+    # --- with somebody who knows the answers ---
+
+    def query(self, x: Any) -> bool:
+        """Whether to ask for the label of this example: a dict of features, a 1-d array or a sparse row.
+
+        It counts as seen, and the draw is made; nothing else changes.
+        """
+        with self._undone_on_error():
+            self._begin()
+            margin = margin_of(self.learner_, x) if self.__sklearn_is_fitted__() else 0.0
+            asks = margin <= float(self.delta) * self._odds(1).item()
+            self.seen_ += 1
+            self.asked_ += asks
+        return asks
+
+    def answer(self, x: Any, y: Any, w: float = 1.0) -> None:
+        """Learn from an example, asked for or not. `w` is its weight."""
+        with self._undone_on_error():
+            self._begin()
+            self.learner_.learn_one(x, y, w)
+
+    # --- with labels at hand ---
+
+    def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
+        """Learn from one example, if its label is asked for. `w` is its weight; an example of weight 0 is not asked about."""
+        with self._undone_on_error():
+            self._begin()
+            if (w != 1.0 and not self._core._weights([w], 1).any()) or self.query(x):
+                self.learner_.learn_one(x, y, w)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Start anew, and learn from the rows in their order, from those whose label is asked for."""
+        with self._undone_on_error():
+            self.__dict__.pop("learner_", None)
+            self._begin()
+            if self._core.max_iter != 1:
+                raise ValueError("An ActiveLearner asks about each example once: leave max_iter of its learner at 1.")
+            self._learn(X, y, sample_weight, None, None, whole=True)
+            if self.asked_ == 0:
+                raise ValueError("All sample weights are zero: there is nothing to learn from.")
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from the rows in their order, from those whose label is asked for, going on from where the model is."""
+        with self._undone_on_error():
+            self._begin()
+            self._learn(X, y, sample_weight, classes, None)
+        return self
+
+    def test_then_train(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Array:
+        """`partial_fit` that returns the scores each row had before it was learned from, or not."""
+        pieces: list[Piece] = []
+        with self._undone_on_error():
+            self._begin()
+            self._learn(X, y, sample_weight, classes, pieces)
+        return self._core._joined(pieces)
+
+    # --- predicting ---
+
+    def decision_function(self, X: Any) -> Array:
+        """The score of each row: (n,) for two classes, positive for `classes_[1]`; (n, K) for more."""
+        return self._model().decision_function(X)
+
+    def predict(self, X: Any) -> Array:
+        """The label of each row."""
+        return self._model().predict(X)
+
+    def predict_one(self, x: Any) -> Any:
+        """The label of one example; None while no label is known."""
+        return self.learner_.predict_one(x) if self.__sklearn_is_fitted__() else None
+
+    @_learner_has("predict_proba")
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each class, a column a class, where the learner's `calibrate` is set."""
+        return self._model().predict_proba(X)
+
+    @_learner_has("predict_proba_one")
+    def predict_proba_one(self, x: Any) -> dict[Any, float]:
+        """The probability of each class by label, where the learner's `calibrate` is set; empty while no label is known."""
+        return self.learner_.predict_proba_one(x) if self.__sklearn_is_fitted__() else {}
+
+    # --- the learner inside ---
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self.learner)
+        tags.classifier_tags, tags.target_tags, tags.input_tags.sparse = inner.classifier_tags, inner.target_tags, True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "learner_" in vars(self) and self.learner_.__sklearn_is_fitted__()
+
+    def __getattr__(self, name: str) -> Any:
+        """Fitted attributes are those of the learner."""
+        if name.startswith("_") or not name.endswith("_") or "learner_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.learner_, name)
+
+    def _model(self) -> Any:
+        if "learner_" not in vars(self):
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before using this"
+                " estimator."
+            )
+        return self.learner_
+
+    @property
+    def _core(self) -> Any:
+        """The classifier itself, without the stages before it."""
+        return last_of(self.learner_)
+
+    def _begin(self) -> None:
+        """Check the parameters, and make what learns, unless it is there."""
+        last = last_of(self.learner)
+        if not isinstance(last, Classifier):
+            raise TypeError(
+                f"An ActiveLearner takes a classifier of onepass, or a pipeline that ends in one, not {self.learner!r}."
+            )
+        if last._needs_whole_data():
+            raise ValueError(f"{last!r} looks at all of its data before each step: it has no use for single labels.")
+        if not isinstance(self.delta, Real) or not self.delta > 0:
+            raise ValueError(f"delta must be a number above 0, or infinity to ask always; got {self.delta!r}.")
+        if "learner_" not in vars(self):
+            self.learner_: Any = clone(self.learner)
+            self._seed: int = int(check_random_state(self.random_state).randint(2**31 - 1))
+            self._ahead: tuple[int, Array] = (0, np.empty(0))
+            self.seen_: int = 0
+            self.asked_: int = 0
+
+    @contextlib.contextmanager
+    def _undone_on_error(self) -> Iterator[None]:
+        """Put the counters back, and with them the place in the draws, if the block raises. The learner does so by itself."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def copy(self) -> Self:
+        """An independent copy, state included."""
+        other = clone(self)
+        if "learner_" in vars(self):
+            other.learner_, other._seed, other._ahead = self.learner_.copy(), self._seed, self._ahead
+            other.seen_, other.asked_ = self.seen_, self.asked_
+        return other
+
+    # --- what is asked ---
+
+    def _odds(self, n: int) -> Array:
+        """(1 - u) / u for the draws u of the next n examples.
+
+        u <= delta / (delta + margin) is margin <= delta (1 - u) / u: a comparison is all that is left to do in the loop, and it
+        comes out the same wherever it is made.
+        """
+        first, odds = self._ahead
+        skipped = self.seen_ - first
+        if not 0 <= skipped <= len(odds) - n:
+            u = uniform(self._seed, self.seen_, max(n, DRAWN_AHEAD))
+            with np.errstate(divide="ignore"):
+                odds, skipped = (1 - u) / u, 0
+            if n < DRAWN_AHEAD:
+                self._ahead = self.seen_, odds
+        return odds[skipped : skipped + n]
+
+    def _learn(
+        self, X: Any, y: Any, sample_weight: Any, classes: Any, pieces: list[Piece] | None, *, whole: bool = False
+    ) -> None:
+        core = self._core
+        X = examples(X, self.learner_)
+        n = X.n if isinstance(X, Rows) else len(X)
+        target, weights = core._targets(y, n), core._weights(sample_weight, n)
+        if whole:
+            X, target, weights = core._begin_pass(X, target, weights)
+            labels = core._first_labels(target, None, core.grow is True, whole=True)
+            classes = labels if len(labels) else None
+        taught = np.ones(n, bool) if weights is None else weights > 0
+        reach = np.full(n, -1.0)  # no margin is so small
+        with np.errstate(over="ignore"):
+            reach[taught] = float(self.delta) * self._odds(int(taught.sum()))
+        one_pass = Pass(self.learner_, X, target, weights, reach, pieces)
+        one_pass.go(classes)
+        self.seen_ += int(taught.sum())
+        self.asked_ += int(one_pass.asked.sum())
+
+    # --- files ---
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that `onepass.load` reads; going on from there gives the same bits as never having stopped."""
+        write(path, *self._pack())
+
+    def _pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        steps = [("learner", clone(self.learner))]
+        parameters = {name: pack_value(getattr(self, name)) for name in ("delta", "random_state")}
+        header: dict[str, Any] = {"class": type(self).__name__, "parameters": parameters}
+        if "learner_" in vars(self):
+            steps.append(("learner_", self.learner_))
+            header["draws"] = [self._seed, self.seen_, self.asked_]
+        headers, arrays = pack_steps(steps)
+        return {**header, "steps": headers}, arrays
+
+    @classmethod
+    def _unpack(cls, header: dict[str, Any], steps: dict[str, Any]) -> Self:
+        model = cls(steps["learner"], **{name: unpack_value(value) for name, value in header["parameters"].items()})
+        if "learner_" in steps:
+            model._begin()
+            draws = header["draws"]
+            sound = isinstance(last_of(steps["learner_"]), Classifier) and all(type(n) is int and 0 <= n < 2**63 for n in draws)
+            if not sound:
+                raise ModelFileError("The model file is damaged: its learner or its draws are not those of an ActiveLearner.")
+            model.learner_, (model._seed, model.seen_, model.asked_) = steps["learner_"], draws
+        return model
+
+
+def uniform(seed: int, first: int, n: int) -> Array:
+    """Numbers first .. first + n of the draws of a seed, by a counter-based generator: each depends on its place alone."""
+    bits = np.random.Philox(key=STREAM | seed)
+    bits.advance(first // 4)  # four numbers a step of its counter
+    return np.random.Generator(bits).random(first % 4 + n)[first % 4 :]
