@@ -266,6 +266,16 @@ def test_classes_that_are_not_known_beforehand() -> None:
     assert told.predict_one({"a": 1.0}) == "x"
 
 
+@pytest.mark.parametrize("value", [1e160, 1e300])
+@pytest.mark.parametrize("costs", [None, 1 - np.eye(3)], ids=["plain", "costs"])
+def test_a_row_that_is_too_large_for_fresh_weights_is_refused(costs: Any, value: float) -> None:
+    """Their scores are 0, so that only the norm tells."""
+    model = PAClassifier(costs=costs, update="max_loss", classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="too large"):
+        model.partial_fit(np.full((1, 4), value), [1])
+    assert model._state is None
+
+
 def test_an_unknown_update_is_refused() -> None:
     X, y = problem(2, 20)
     with pytest.raises(ValueError, match="update"):

@@ -18,8 +18,8 @@ def learners() -> dict[str, type[Learner]]:
     """All learners of onepass, name -> class.
 
     >>> import onepass
-    >>> sorted(onepass.learners())
-    ['PAClassifier', 'PAMOClassifier', 'PAMORegressor', 'PARegressor']
+    >>> sorted(name for name in onepass.learners() if name.startswith("PA"))
+    ['PAClassifier', 'PAMOClassifier', 'PAMORegressor', 'PAMultilabel', 'PARegressor', 'PAUniclass']
     """
     families = (linear, embedding)
     return {name: getattr(family, name) for family in families for name in family.__all__}

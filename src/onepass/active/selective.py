@@ -63,7 +63,8 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     Notes
     -----
     A learner that has no state yet asks. `fit` takes the classes from y, as `fit` of the learner does, unless they are declared or
-    may grow; apart from that a label is looked at when it is asked for, and not before.
+    may grow; apart from that a label is looked at when it is asked for, and not before. The stages of a pipeline learn from the
+    same examples as its learner. Each example is asked about once: `fit` makes one pass, and takes no learner with max_iter > 1.
 
     References
     ----------
@@ -76,9 +77,11 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     --------
     >>> from onepass import ActiveLearner, PAClassifier, datasets
     >>> X, y = datasets.sea(5000, noise=0, random_state=0)
-    >>> model = ActiveLearner(PAClassifier(), delta=0.1, random_state=0).fit(X, y)
-    >>> model.seen_, model.asked_
-    (5000, 0)
+    >>> model = ActiveLearner(PAClassifier(average=True), delta=0.3, random_state=0).fit(X, y)
+    >>> model.seen_, model.asked_ < 2000
+    (5000, True)
+    >>> round(model.score(X, y), 2), round(PAClassifier(average=True).fit(X, y).score(X, y), 2)
+    (0.93, 0.93)
 
     >>> live = ActiveLearner(PAClassifier(), random_state=0)
     >>> if live.query({"free": 1, "offer": 1}):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,10 +17,40 @@ from onepass.base.tasks import FLOAT64, Labelled
 
 
 @dataclass(frozen=True)
+class Indicator:
+    """A set of labels for each row, as a table of bool with a column for each class."""
+
+    table: Array
+    labels: ClassVar[None] = None  # its columns have no names
+
+    @property
+    def width(self) -> int:
+        return int(self.table.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Some of the rows, not copied; or the columns of one row."""
+        return Indicator(self.table[key]) if isinstance(key, slice) else np.flatnonzero(self.table[key])
+
+    def entries(self, classes: Array) -> tuple[Array, Array, Array]:
+        """Of every label of every row: the row, the place of the label among the classes, and whether it is one of them."""
+        _check_columns(self.width, classes)
+        rows, places = np.nonzero(self.table)
+        return rows, places, np.ones(len(rows), bool)
+
+    def codes(self, classes: Array) -> tuple[Array, int]:
+        """A row of bool for each row up to the first that has an unknown label, and the number of these rows."""
+        _check_columns(self.width, classes)
+        return self.table, len(self)
+
+
+@dataclass(frozen=True)
 class LabelSets:
     """A set of labels for each row: row t has labels[places[starts[t] : starts[t + 1]]].
 
-    Of an indicator matrix `labels` is None: the places are its columns, `width` of them, in the order of the classes.
+    Of a sparse indicator matrix `labels` is None: the places are its columns, `width` of them, one for each class.
     """
 
     labels: Array | None
@@ -40,21 +70,17 @@ class LabelSets:
         return places if self.labels is None else self.labels[places]
 
     def entries(self, classes: Array) -> tuple[Array, Array, Array]:
-        """Of every label of every row: the row, the place of the label among the classes, and whether it is one of them."""
+        """As of an indicator."""
         places = self.places[self.starts[0] : self.starts[-1]]
         rows = np.repeat(np.arange(len(self)), np.diff(self.starts))
         if self.labels is not None:
             k, known = _places(self.labels, classes)
             return rows, k[places], known[places]
-        if self.width != len(classes):
-            raise ValueError(
-                f"y has {self.width} columns, but there are {len(classes)} labels: {classes.tolist()}. Give an indicator matrix of"
-                " one column a label, in that order, or sets of labels."
-            )
+        _check_columns(self.width, classes)
         return rows, places, np.ones(len(rows), bool)
 
     def codes(self, classes: Array) -> tuple[Array, int]:
-        """A row of bool for each row up to the first that has an unknown label, and the number of these rows."""
+        """As of an indicator."""
         rows, places, known = self.entries(classes)
         end = len(rows) if known.all() else int(np.argmin(known))
         n = len(self) if end == len(rows) else int(rows[end])
@@ -62,6 +88,14 @@ class LabelSets:
         codes = np.zeros((n, len(classes)), bool)
         codes[rows[:end], places[:end]] = True
         return codes, n
+
+
+def _check_columns(width: int, classes: Array) -> None:
+    if width != len(classes):
+        raise ValueError(
+            f"y has {width} columns, but there are {len(classes)} labels: {classes.tolist()}. Give an indicator matrix of one column a"
+            " label, in that order, or sets of labels."
+        )
 
 
 def _places(labels: Array, classes: Array) -> tuple[Array, Array]:
@@ -72,9 +106,9 @@ def _places(labels: Array, classes: Array) -> tuple[Array, Array]:
     return k, classes[k] == labels
 
 
-def label_sets(y: Any) -> LabelSets:
+def label_sets(y: Any) -> Indicator | LabelSets:
     """What users give as sets of labels: arrays and sparse matrices are indicators, all else is a sequence of sets."""
-    if isinstance(y, LabelSets):
+    if isinstance(y, Indicator | LabelSets):
         return y
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
@@ -96,20 +130,19 @@ def label_sets(y: Any) -> LabelSets:
     return _from_sets(rows)
 
 
-def _from_dense(table: Array) -> LabelSets:
+def _from_dense(table: Array) -> Indicator:
     if table.dtype.kind == "O":
         table = table.astype(np.float64)
     if table.dtype.kind not in "biuf":
         raise TypeError(f"An indicator matrix holds 0 and 1, got an array of {table.dtype}.")
     if table.ndim != 2:
         raise ValueError(f"An indicator is a row of 0 and 1, got an array of shape {table.shape[1:]}.")
-    ones = table == 1
-    bad = ~(ones | (table == 0))
+    ones = np.ascontiguousarray(table == 1)
+    bad = ones == (table == 0)  # neither 0 nor 1
     if bad.any():
         t = int(np.argmax(bad.any(axis=1)))
         _refuse_entry(table[t][bad[t]][0], t)
-    starts = np.concatenate([[0], np.cumsum(ones.sum(axis=1))])
-    return LabelSets(None, table.shape[1], starts, np.nonzero(ones)[1])
+    return Indicator(ones)
 
 
 def _from_sparse(y: Any) -> LabelSets:
@@ -126,7 +159,8 @@ def _refuse_entry(entry: Any, t: int) -> NoReturn:
     if not np.isfinite(entry):
         raise ValueError(f"Input y contains {'NaN' if np.isnan(entry) else 'infinity'} (row {t}).")
     raise ValueError(
-        f"An indicator matrix holds 0 and 1, got {entry.item()!r} (row {t}): class numbers and continuous targets are no sets of labels."
+        f"An indicator matrix holds 0 and 1, got {entry.item()!r} (row {t}): class numbers and continuous targets are not sets of"
+        " labels."
     )
 
 
@@ -137,6 +171,8 @@ def _from_sets(rows: Any) -> LabelSets:
     for i, label in enumerate(label for members in sets for label in members):
         flat[i] = label
     labels, places = np.unique(label_array(flat) if len(flat) else np.empty(0), return_inverse=True)
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError("Input y contains NaN or infinity: that is no label.")
     twice = np.repeat(np.arange(len(sets)), np.diff(starts)) * len(labels) + places
     if len(np.unique(twice)) < len(twice):
         t = next(t for t, members in enumerate(sets) if len(np.unique(places[starts[t] : starts[t + 1]])) < len(members))
@@ -179,9 +215,8 @@ class Multilabel(Labelled):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of rows whose set of labels is predicted exactly."""
-        sets, predicted = label_sets(y), self.predict(X)
-        check_consistent_length(predicted, sets.starts[1:])
-        rows, places, known = sets.entries(self.classes_)
+        predicted = self.predict(X)
+        rows, places, known = self._targets(y, len(predicted)).entries(self.classes_)
         codes = np.zeros(predicted.shape, bool)
         codes[rows[known], places[known]] = True
         exact = (codes == predicted).all(axis=1)
@@ -207,13 +242,13 @@ class Multilabel(Labelled):
         assert state.classes is not None
         return len(state.classes)
 
-    def _targets(self, y: Any, n: int) -> LabelSets:
+    def _targets(self, y: Any, n: int) -> Indicator | LabelSets:
         sets = label_sets(y)
         if len(sets) != n:
-            check_consistent_length(np.empty((n, 0)), sets.starts[1:])
+            check_consistent_length(np.empty((n, 0)), np.empty((len(sets), 0)))
         return sets
 
-    def _codes(self, state: State, y: LabelSets) -> tuple[Array, int]:
+    def _codes(self, state: State, y: Indicator | LabelSets) -> tuple[Array, int]:
         assert state.classes is not None
         return y.codes(state.classes)
 
@@ -247,7 +282,7 @@ class Multilabel(Labelled):
             state.add_class(label)
         return np.searchsorted(state.classes, newcomers)
 
-    def _check_targets(self, state: State, target: LabelSets) -> None:
+    def _check_targets(self, state: State, target: Indicator | LabelSets) -> None:
         if state.grow_classes and target.labels is not None:
             for label in target.labels:
                 state.check_label(label)
@@ -262,15 +297,13 @@ class Multilabel(Labelled):
         super()._refuse_label(label[~_places(label, classes)[1]][0], t)
 
     def _first_state(
-        self, rows: Rows | None, names: list[str] | None, target: LabelSets, classes: Any, grow: bool, whole: bool
+        self, rows: Rows | None, names: list[str] | None, target: Indicator | LabelSets, classes: Any, grow: bool, whole: bool
     ) -> State:
         given = self.classes if classes is None else classes
         if given is not None:
             labels = self._declared(given, target)
-        elif target.labels is None:
-            labels = np.arange(target.width)
-        elif whole and self.grow is not True:
-            labels = classes_of(target.labels)
+        elif target.labels is None or (whole and self.grow is not True):
+            labels = np.arange(target.width) if target.labels is None else classes_of(target.labels)
             if len(labels) == 0:
                 raise ValueError("y names no label at all: pass `classes`, or let the model grow with grow=True.")
         elif grow:
@@ -287,7 +320,7 @@ class Multilabel(Labelled):
             grow_classes=len(labels) == 0,
         )
 
-    def _declared(self, given: Any, target: LabelSets) -> Array:
+    def _declared(self, given: Any, target: Indicator | LabelSets) -> Array:
         labels = declared_classes(given, least=1)
         if target.labels is None and not np.array_equal(np.asarray(list(given)), labels):
             raise ValueError(

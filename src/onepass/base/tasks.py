@@ -94,7 +94,7 @@ class Classifier(Labelled):
             answer = one.run_one(named_values(x), one.no_targets, one.none)  # text, or numbers of other types
         if answer is None or answer != answer:
             return self._predict_one_slowly(x)
-        return one.labels[answer >= 0 if one.width == 1 else int(answer)]
+        return one.labels[int(answer >= 0 if one.width == 1 else answer)]
 
     def _predict_one_slowly(self, x: Any) -> Any:
         scores = self._scores_one(x)

@@ -79,31 +79,36 @@ def family_of(name: str) -> str:
     return next((name.removesuffix(ending) for ending in ENDINGS if name.endswith(ending)), name)
 
 
+def offered() -> dict[str, dict[str, Any]]:
+    """Family -> its classes, by task: those that learn a label or a number an example, as files have them."""
+    from onepass import learners
+    from onepass.base import Classifier, Regressor
+
+    families: dict[str, dict[str, Any]] = {}
+    for name, cls in learners().items():
+        if issubclass(cls, Classifier | Regressor):
+            task = "classification" if issubclass(cls, Classifier) else "regression"
+            families.setdefault(family_of(name), {})[task] = cls
+    return families
+
+
 def short_names() -> dict[str, tuple[str, dict[str, Any]]]:
     """Short name -> family, settings."""
-    from onepass import learners
-
-    families = list(dict.fromkeys(map(family_of, learners())))
+    families = offered()
     known = {family.lower(): (family, dict[str, Any]()) for family in families} | VARIANTS
     return {short: about for short, about in known.items() if about[0] in families}
 
 
 def find(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The classes that a name means, by task, and the settings that it stands for."""
-    from sklearn.base import ClassifierMixin
-
-    from onepass import learners
-
-    short = short_names()
-    settings: dict[str, Any] = {}
-    if name in learners():
-        classes = [learners()[name]]
-    elif name.lower() in short:
-        family, settings = short[name.lower()]
-        classes = [cls for known, cls in learners().items() if family_of(known) == family]
-    else:
-        raise click.UsageError(f"There is no learner {name!r}. Known are: {', '.join([*short, *learners()])}.")
-    return {"classification" if issubclass(cls, ClassifierMixin) else "regression": cls for cls in classes}, settings
+    families, short = offered(), short_names()
+    classes = {cls.__name__: {task: cls} for family in families.values() for task, cls in family.items()}
+    if name in classes:
+        return classes[name], {}
+    if name.lower() not in short:
+        raise click.UsageError(f"There is no learner {name!r} for files. Known are: {', '.join([*short, *classes])}.")
+    family, settings = short[name.lower()]
+    return families[family], settings
 
 
 def known_task(name: str) -> str | None:

@@ -29,8 +29,8 @@ from onepass.base.labels import classes_of, label_array
 from onepass.evaluate.metrics import Array
 from onepass.evaluate.online import arrays, steps_of
 
-ACCURACY = 1e-8  # the gap that is small enough, in units of the loss of no weights at all
-FADING = 10.0 ** -np.arange(13)  # of the barrier and of the rounding of hinges
+ACCURACY = 1e-6  # the gap that is small enough, in units of the loss of no weights at all
+FADING = 10.0 ** -np.arange(11)  # of the barrier and of the rounding of hinges
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,7 +124,7 @@ def regret(learner: Any, data: Any, *, loss: str | None = None, radius: float | 
         name = loss or str(getattr(own, "loss", "epsilon_insensitive" if hasattr(own, "epsilon") else "squared"))
         measure = _Loss(name, ERRORS, y.astype(float), getattr(own, "epsilon", None))
         scores = clone(learner).test_then_train(X, y)
-    rows = X.astype(float).tocsr() if sp.issparse(X) else np.asarray(X, float)
+    rows = sp.csr_array(X, dtype=float) if sp.issparse(X) else np.asarray(X, float)
     if own.fit_intercept:
         ones = np.ones((len(y), 1))
         rows = sp.hstack([ones, rows], format="csr") if sp.issparse(X) else np.hstack([ones, rows])
@@ -249,7 +249,7 @@ def _smooth_minimum(X: Any, loss: _Loss) -> Found:
         return value.sum(), X.T @ slope
 
     start = np.zeros(X.shape[1])
-    flat = 1e-10 * np.abs(objective(start)[1]).max()
+    flat = 1e-13 * np.abs(objective(start)[1]).max()
     patient = {"maxiter": 10_000, "maxfun": 100_000, "maxcor": 30, "ftol": 0.0, "gtol": flat}
     weights = minimize(objective, start, jac=True, method="L-BFGS-B", options=patient).x
     return _tangent(X, loss, weights)
@@ -260,7 +260,8 @@ def _best_in_ball(X: Any, loss: _Loss, radius: float) -> tuple[Array, float]:
     weights, gap = np.zeros(d), np.inf
     for mu in float(loss(np.zeros(n))[0].mean()) * FADING:
         inside = _Inside(X, loss, radius, mu)
-        options = {"initial_trust_radius": radius / 4, "max_trust_radius": 2 * radius, "gtol": 0.01 * n * mu / radius}
+        near = 0.01 * n * mu / radius  # so near the end of this stage that the gap hardly shows it
+        options = {"initial_trust_radius": radius / 4, "max_trust_radius": 2 * radius, "gtol": near, "maxiter": 500}
         with np.errstate(over="ignore", invalid="ignore"):  # of steps that are tried and not taken
             nearer = minimize(
                 inside.value, weights, jac=inside.slope, hessp=inside.curving, method="trust-krylov", options=options

@@ -150,10 +150,11 @@ class PAClassifier(Classifier, PassiveAggressive, LinearModel):
     For more classes the label's weights and those of its strongest rival r move apart, with
     loss = max(0, 1 - (W_y - W_r).x) and 2 |x|^2 in place of |x|^2.
 
-    Mistakes may have different costs, rho(y, r) for r in place of y. Then loss = sqrt(rho(y, q)) - (W_y - W_q).x for one label q, and
-    W_y and W_q move apart: q is the label that is predicted, so that only mistakes have loss (`update="prediction"`), or the one that
-    makes the loss largest (`update="max_loss"`). The largest loss with rho = 1 for every mistake is the loss without costs. For two
-    classes w stands for W_1 - W_0: loss = sqrt(rho(y, other)) - y w.x and |x|^2.
+    Mistakes may have different costs, rho(y, r) for r in place of y. Then loss = sqrt(rho(y, q)) - (W_y - W_q).x for one label q,
+    and W_y and W_q move apart: q is the label that is predicted, so that only mistakes have loss (`update="prediction"`), or the one
+    that makes the loss largest (`update="max_loss"`). The largest loss with rho = 1 for every mistake is the loss without costs. For
+    two classes w stands for W_1 - W_0, with loss = sqrt(rho(y, other)) - y w.x and |x|^2: where two rows move by tau x, their
+    difference moves by twice that, so that C is worth, with costs or without, as much as C/2 for two rows.
 
     Parameters
     ----------

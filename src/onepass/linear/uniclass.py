@@ -92,7 +92,8 @@ def _(w: Any, x: Any) -> Any:
 
 @kernel
 def radius(B: Any, drop: Any) -> Any:
-    return np.sqrt((B * drop) * (B * (2 - drop)))  # a root, so that less a distance it is never fused: -offset_ is this very number
+    # All under the root: a product less a distance would be fused into one operation, and differ from radius_ in the last bit.
+    return np.sqrt((B * drop) * (B * (2 - drop)))
 
 
 @scratch.form(Ball)
