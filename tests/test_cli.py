@@ -17,8 +17,9 @@ from click.testing import CliRunner, Result
 
 import onepass
 from onepass.cli import main
-from onepass.cli.models import classes_from, task_of
+from onepass.cli.models import build, classes_from, short_names, task_of
 from onepass.streams.lines import BLOCK
+from shared import dataset
 
 COMMAND = [sys.executable, "-c", "from onepass.cli import main; main()"]
 CHUNK = 8192
@@ -259,6 +260,56 @@ def test_compare_knows_data_sets_by_name() -> None:
     assert "1,797 examples" in good("compare", "digits", "--learners", "pa1", "--permutations", 1).stdout
 
 
+def test_compare_tunes_and_shows_the_settings(libsvm: Path, tmp_path: Path, rows: tuple[np.ndarray, np.ndarray]) -> None:
+    outputs = ["--csv", tmp_path / "it.csv", "--html", tmp_path / "it.html"]
+    command = ["compare", libsvm, "--learners", "pa,pa1", "--permutations", 2, "--set", "fit_intercept=false", *outputs]
+    for option, protocol in ((["--tune"], "libol"), (["--tune", "cv"], "cv")):
+        shown = good(*command, *option).stdout
+        model = onepass.PAClassifier(fit_intercept=False)
+        X, y = rows[0], rows[1].astype(float)
+        found = onepass.evaluate.tune(model, onepass.evaluate.standard_grid(model), (X, y), protocol=protocol)
+        words = f"fit_intercept=False, C={found.best_params['C']}"
+        assert words in shown
+        assert f"<td>{words}</td>" in (tmp_path / "it.html").read_text()
+        with (tmp_path / "it.csv").open() as file:
+            assert [row["settings"] for row in csv.DictReader(file)] == ["fit_intercept=False", words]
+    assert "settings" not in good("compare", libsvm, "--learners", "pa1", "--permutations", 1).stdout
+
+
+def test_compare_sets_parameters_of_those_that_have_them(libsvm: Path) -> None:
+    command = ["compare", libsvm, "--learners", "pa1,perceptron", "--permutations", 1, "--scale", "standard"]
+    shown = good(*command, "--set", "C=0.5", "--set", "margin=0.25").stdout
+    assert re.search(r"pa1 .* C=0.5 +│", shown)
+    assert re.search(r"perceptron .* margin=0.25 +│", shown)
+    tuned = good(*command, "--set", "C=0.5", "--tune").stdout
+    assert len(re.findall(r" C=", tuned)) == 1  # what was chosen takes the place of what was set
+    assert "None of the learners has a parameter 'dimensions'" in failed(2, *command, "--set", "dimensions=3")
+    assert "'C'" in failed(2, *command, "--set", "C=-1")
+
+
+def test_compare_learns_from_the_whole_data(libsvm: Path) -> None:
+    command = ["compare", libsvm, "--learners", "pa1", "--permutations", 1]
+    assert "test error" in good(*command, "--test", libsvm).stdout
+    whole = good(*command, "--test", libsvm, "--whole").stdout
+    assert "800 examples" in whole
+    assert "test error" not in whole
+    assert "no test part" in failed(2, *command, "--whole")
+
+
+def test_compare_joins_the_parts_of_a_named_data_set() -> None:
+    known = dataset("svmguide1")
+    shown = good("compare", "svmguide1", "--learners", "pa1", "--permutations", 1, "--whole").stdout
+    assert f"{len(known.y) + len(known.y_test):,} examples" in shown
+
+
+def test_no_figure_of_a_comparison_is_cut_off(libsvm: Path) -> None:
+    command = ["--learners", "PAClassifier,SecondOrderPerceptron", "--permutations", 2, "--test", libsvm, "--tune"]
+    shown = good("compare", libsvm, *command).stdout
+    assert "…" not in shown
+    for words in ("SecondOrderPerceptron", "mistake rate %", "test error %", "updates", "seconds", "settings"):
+        assert words in shown
+
+
 def test_a_page_escapes_what_it_is_told(tmp_path: Path, libsvm: Path) -> None:
     path = libsvm.rename(tmp_path / "<b>&.libsvm")
     good("compare", path, "--learners", "pa1", "--permutations", 1, "--html", tmp_path / "page")
@@ -267,7 +318,98 @@ def test_a_page_escapes_what_it_is_told(tmp_path: Path, libsvm: Path) -> None:
     assert "<b>&" not in page
 
 
+# --- tune ---
+
+
+def test_tune_prints_what_learn_takes(libsvm: Path, rows: tuple[np.ndarray, np.ndarray]) -> None:
+    for scale in ("none", "standard"):
+        *table, words = good("tune", libsvm, "--learner", "pa2", "--scale", scale).stdout.splitlines()
+        assert len([line for line in table if line.startswith("│")]) == 9
+        model = onepass.PAClassifier(variant="II")
+        if scale == "standard":
+            model = onepass.pipeline(onepass.StandardScaler(), model)
+        found = onepass.evaluate.tune(model, onepass.evaluate.standard_grid(model), (rows[0], rows[1].astype(float)))
+        (C,) = found.best_params.values()
+        assert words == f"--set C={C}"
+        report = json.loads(good("learn", libsvm, "--json", "--learner", "pa2", *words.split()).stdout)
+        assert report["parameters"]["C"] == C
+
+
+def test_tune_with_a_grid(libsvm: Path) -> None:
+    grid = ["--grid", "C=0.01,1", "--grid", "variant=I,II,hard", "--set", "fit_intercept=false"]
+    one = good("tune", libsvm, *grid).stdout.splitlines()
+    assert sum(line.startswith("│") for line in one) == 2 + 3
+    assert re.fullmatch(r"--set C=(0.01|1) --set variant=(I|II|hard)", one[-1])
+    all_pairs = good("tune", libsvm, *grid, "--protocol", "cv", "--folds", 3).stdout
+    assert sum(line.startswith("│") for line in all_pairs.splitlines()) == 2 * 3
+    assert "400 examples, 3-fold cross-validation" in " ".join(all_pairs.split())
+
+
+def test_tune_knows_data_sets_by_name_and_regression() -> None:
+    shown = good("tune", "diabetes", "--learner", "pa1", "--grid", "epsilon=0.1,10", "--scale", "standard").stdout
+    assert "442 examples" in " ".join(shown.split())
+    assert "mae" in shown
+    assert shown.splitlines()[-1] in ("--set epsilon=0.1", "--set epsilon=10")
+
+
+def test_wrong_searches(libsvm: Path, tmp_path: Path) -> None:
+    assert "nothing that is usually tuned" in failed(2, "tune", libsvm, "--learner", "pa")
+    assert "PAClassifier has no parameter 'D'" in failed(2, "tune", libsvm, "--grid", "D=1,2", "--scale", "standard")
+    assert "name=value,value" in failed(2, "tune", libsvm, "--grid", "C")
+    assert "name=value,value" in failed(2, "tune", libsvm, "--grid", "C=")
+    assert "'C' parameter" in failed(1, "tune", libsvm, "--grid", "C=1,-1")
+    (tmp_path / "one").write_text("7 1:1\n" * 20)
+    message = failed(1, "tune", tmp_path / "one", "--protocol", "cv", "--task", "classification")
+    assert "number of classes" in message
+    assert "while C=0.0625 was tried" in message
+
+
 # --- learners, demo, help ---
+
+
+@pytest.mark.parametrize(
+    ("short", "task", "model"),
+    [
+        ("pa", "classification", onepass.PAClassifier(variant="hard")),
+        ("PA2", "regression", onepass.PARegressor(variant="II")),
+        ("pamo", "classification", onepass.PAMOClassifier(random_state=0)),
+        ("perceptron", "classification", onepass.Perceptron(random_state=0)),
+        ("adaline", "classification", onepass.Adaline(random_state=0)),
+        ("adaline", "regression", onepass.AdalineRegressor(random_state=0)),
+        ("ogd", "regression", onepass.OGDRegressor()),
+        ("romma", "classification", onepass.ROMMA()),
+        ("aromma", "classification", onepass.ROMMA(aggressive=True)),
+        ("alma", "classification", onepass.ALMA()),
+        ("mira", "classification", onepass.MIRA()),
+        ("sop", "classification", onepass.SecondOrderPerceptron()),
+        ("cw", "classification", onepass.CWClassifier()),
+        ("arow", "classification", onepass.AROWClassifier()),
+        ("arow", "regression", onepass.AROWRegressor()),
+        ("scw", "classification", onepass.SCWClassifier()),
+        ("scw1", "classification", onepass.SCWClassifier(variant="I")),
+        ("scw2", "classification", onepass.SCWClassifier(variant="II")),
+        ("nherd", "classification", onepass.NHERDClassifier()),
+        ("narow", "classification", onepass.NAROWClassifier()),
+        ("iellip", "classification", onepass.IELLIPClassifier()),
+    ],
+)
+def test_short_names(short: str, task: str, model: onepass.base.Learner) -> None:
+    built = build(short, task)
+    assert type(built) is type(model)
+    assert built.get_params() == model.get_params()
+    assert short.lower() in json.loads(good("learners", "--json").stdout)[type(model).__name__]["short"]
+
+
+def test_a_short_name_without_a_learner_means_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onepass, "learners", lambda: {"PAClassifier": onepass.PAClassifier})
+    assert set(short_names()) == {"pa", "pa1", "pa2"}
+
+
+def test_a_learner_may_be_for_one_task_only(libsvm: Path) -> None:
+    assert "cw is for classification, not for regression" in failed(
+        2, "learn", libsvm, "--learner", "cw", "--task", "regression"
+    )
+    assert "can't be compared" in failed(2, "compare", libsvm, "--learners", "cw,PARegressor")
 
 
 def test_learners_lists_all() -> None:
@@ -310,7 +452,8 @@ def test_version_and_help() -> None:
 
 def test_wrong_command_lines(libsvm: Path, tmp_path: Path) -> None:
     assert "dimensions" in failed(2, "learn", libsvm, "--learner", "pamo", "--set", "width=3")
-    assert "pamo2" in failed(2, "learn", libsvm, "--learner", "perceptron")
+    assert "pamo2" in failed(2, "learn", libsvm, "--learner", "nonesuch")
+    assert "pauniclass" in failed(2, "learn", libsvm, "--learner", "pauniclass")  # it learns from rows without labels
     assert "'C'" in failed(2, "learn", libsvm, "--set", "C=-1")
     assert "name=value" in failed(2, "learn", libsvm, "--set", "C")
     assert "regression" in failed(2, "learn", libsvm, "--learner", "PARegressor", "--task", "classification")

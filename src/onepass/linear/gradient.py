@@ -96,7 +96,7 @@ def slope(loss: Any, m: Any, wrong: Any) -> Any:
 @learn.form(Binary)
 def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     a = slope(m.loss, y * s.scores[0], mistaken(s.scores[0], y))
-    if a != 0 and not np.isfinite(sqnorm(x)):
+    if a != 0 and not sqnorm(x) < np.inf:
         return TOO_LARGE
     rate = advance(m.pace)
     if a == 0:
@@ -112,7 +112,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     a = 0.0
     if r >= 0:
         a = 1.0 if m.loss == LOG else slope(m.loss, scores[y] - scores[r], outdone(scores, y, r))
-    if a != 0 and not np.isfinite(sqnorm(x)):
+    if a != 0 and not sqnorm(x) < np.inf:
         return TOO_LARGE
     rate = advance(m.pace)
     if a == 0:
@@ -133,7 +133,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
 def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     error = y - s.scores[0]
     passive = error == 0 or (m.loss == INSENSITIVE and abs(error) <= m.epsilon)
-    if not passive and not np.isfinite(sqnorm(x)):
+    if not passive and not sqnorm(x) < np.inf:
         return TOO_LARGE
     rate = advance(m.pace)
     if passive:
@@ -306,7 +306,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     error = y - s.scores[0]
     if error == 0:
         return PASSIVE
-    if not np.isfinite(sqnorm(x)):
+    if not sqnorm(x) < np.inf:
         return TOO_LARGE
     add(m.into, weight * m.rate * error, x)
     return UPDATED
@@ -315,7 +315,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
 @learn.form(AdalineMulticlass)
 def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     """One unit a class: its target is 1 for the label and -1 for all others."""
-    if not np.isfinite(sqnorm(x)):
+    if not sqnorm(x) < np.inf:
         return TOO_LARGE
     for k in range(len(s.scores)):
         add(at(m.into, k), weight * m.rate * ((1 if k == y else -1) - s.scores[k]), x)
@@ -326,6 +326,8 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
 class _Adaline(Passes):
     rate: float = 0.01
     mode: str = "online"
+
+    loss: ClassVar[str] = "squared"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"rate": [POSITIVE]}
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"rate": POWERS_OF_TWO}

@@ -55,7 +55,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     margin, norm2 = np.float64(y * s.scores[0]), np.float64(sqnorm(x))
     if margin >= 1 if m.aggressive else not mistaken(s.scores[0], y):
         return PASSIVE
-    if not np.isfinite(norm2):
+    if not norm2 < np.inf:
         return TOO_LARGE
     keep, step = relaxed(m.norm2[0], margin, norm2)
     if step == 0:
@@ -75,7 +75,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     margin, norm2 = np.float64(s.scores[y]) - np.float64(s.scores[r]), 2 * np.float64(sqnorm(x))
     if margin >= 1 if m.aggressive else not outdone(s.scores, y, r):
         return PASSIVE
-    if not np.isfinite(norm2):
+    if not norm2 < np.inf:
         return TOO_LARGE
     keep, step = relaxed(m.norm2[0], margin, norm2)
     if step == 0:
@@ -203,7 +203,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     norm = length(m, x, 1)
     if norm == 0 or passive(m, y * s.scores[0] / norm):
         return PASSIVE
-    if not np.isfinite(norm) or not np.isfinite(sqnorm(x)):
+    if not norm < np.inf or not sqnorm(x) < np.inf:
         return TOO_LARGE
     rate = m.C / np.sqrt((m.p - 1) * m.k[0])
     settle(m, m.u, push(m.u, y * rate / (norm * m.scale[0]), x, m.p))
@@ -216,7 +216,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     norm, r = length(m, x, 2), rival(s.scores, y)
     if r < 0 or norm == 0 or passive(m, (s.scores[y] - s.scores[r]) / norm):
         return PASSIVE
-    if not np.isfinite(norm) or not np.isfinite(sqnorm(x)):
+    if not norm < np.inf or not sqnorm(x) < np.inf:
         return TOO_LARGE
     step = m.C / np.sqrt((m.p - 1) * m.k[0]) / (norm * m.scale[0])
     settle(m, m.U, push(m.U[y], step, x, m.p) + push(m.U[r], -step, x, m.p))
@@ -341,7 +341,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     if not mistaken(s.scores[0], y):
         return PASSIVE
     norm2 = sqnorm(x)
-    if not np.isfinite(norm2):
+    if not norm2 < np.inf:
         return TOO_LARGE
     if norm2 == 0:
         return PASSIVE
@@ -357,7 +357,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     if r < 0 or not outdone(scores, y, r):
         return PASSIVE
     norm2 = np.float64(sqnorm(x))
-    if not np.isfinite(norm2):
+    if not norm2 < np.inf:
         return TOO_LARGE
     if norm2 == 0:
         return PASSIVE

@@ -41,7 +41,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     """On a mistake, or a margin below the one asked for: w <- keep w + rate y x."""
     if y * s.scores[0] >= m.margin and not mistaken(s.scores[0], y):
         return PASSIVE
-    if not np.isfinite(sqnorm(x)):
+    if not sqnorm(x) < np.inf:
         return TOO_LARGE
     if m.keep != 1:
         shrink(m.w, m.keep)
@@ -55,7 +55,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     scores, r = s.scores, rival(s.scores, y)
     if r < 0 or (scores[y] - scores[r] >= m.margin and not outdone(scores, y, r)):
         return PASSIVE
-    if not np.isfinite(sqnorm(x)):
+    if not sqnorm(x) < np.inf:
         return TOO_LARGE
     if m.keep != 1:
         shrink(m.W, m.keep)
@@ -81,7 +81,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     """Cavallanti et al., figure 1: w <- (1 - lambda_k) w + lambda_k y x, lambda_k = lambda / (lambda + k)."""
     if not mistaken(s.scores[0], y):
         return PASSIVE
-    if not np.isfinite(sqnorm(x)):
+    if not sqnorm(x) < np.inf:
         return TOO_LARGE
     rate = m.lam / (m.lam + m.k[0])
     shrink(m.w, 1 - rate)
@@ -95,7 +95,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     r = rival(s.scores, y)
     if r < 0 or not outdone(s.scores, y, r):
         return PASSIVE
-    if not np.isfinite(sqnorm(x)):
+    if not sqnorm(x) < np.inf:
         return TOO_LARGE
     rate = m.lam / (m.lam + m.k[0])
     shrink(m.W, 1 - rate)
