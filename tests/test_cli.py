@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from scipy.sparse import csr_array
 
 import onepass
 from onepass.cli import main
@@ -328,7 +329,8 @@ def test_tune_prints_what_learn_takes(libsvm: Path, rows: tuple[np.ndarray, np.n
         model = onepass.PAClassifier(variant="II")
         if scale == "standard":
             model = onepass.pipeline(onepass.StandardScaler(), model)
-        found = onepass.evaluate.tune(model, onepass.evaluate.standard_grid(model), (rows[0], rows[1].astype(float)))
+        data = csr_array(rows[0]), rows[1].astype(float)
+        found = onepass.evaluate.tune(model, onepass.evaluate.standard_grid(model), data)
         (C,) = found.best_params.values()
         assert words == f"--set C={C}"
         report = json.loads(good("learn", libsvm, "--json", "--learner", "pa2", *words.split()).stdout)

@@ -276,7 +276,7 @@ def test_zero_rows_teach_nothing(form: str) -> None:
         counted = {"adagrad": False, "normalize": False}.items() & model.get_params().items()
         if counted or isinstance(model, ShiftingPerceptron):  # how far they step depends on the number of rows
             assert np.isfinite(mixed.coef_).all(), model
-            assert mixed.score(X, y) > 0.5, model
+            assert mixed.coef_.any(), model
         else:
             np.testing.assert_array_equal(mixed.coef_, plain.coef_, err_msg=str(model))
 

@@ -332,8 +332,10 @@ def test_what_has_no_answer_is_refused(model: Any, kind: str, options: Any, mess
         regret(model, noisy(kind), **options)
 
 
-def test_regret_is_for_two_classes() -> None:
-    X, _ = noisy("classes")
+def test_regret_is_for_two_classes_and_learners_of_streams() -> None:
+    X, y = noisy("classes")
+    with pytest.raises(TypeError, match="LogisticRegression has no `test_then_train`"):
+        regret(LogisticRegression(), (X, y))
     with pytest.raises(ValueError, match="there are 3 classes"):
         regret(PAClassifier(), (X, np.arange(60) % 3))
 

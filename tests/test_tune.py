@@ -349,7 +349,8 @@ def test_tables_and_labels_of_all_kinds_give_the_same(protocol: str) -> None:
     names = np.array(["a", "b", "c"])[y]
     expected = tune(PAClassifier(), {"C": CS}, (X, y), protocol=protocol)
     for table in (X.tolist(), sp.csr_array(X), pd.DataFrame(X, columns=list("pqrs"))):
-        assert same(tune(PAClassifier(), {"C": CS}, (table, names), protocol=protocol), expected)
+        for labels in (names, names.tolist(), pd.Series(names, dtype=object)):
+            assert same(tune(PAClassifier(), {"C": CS}, (table, labels), protocol=protocol), expected)
 
 
 # --- what is usually tuned ---

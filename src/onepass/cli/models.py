@@ -18,7 +18,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "pamo1": ("PAMO", {"variant": "I"}),
     "pamo2": ("PAMO", {"variant": "II"}),
     "scw1": ("SCW", {"variant": "I"}),
-    "scw2": ("SCW", {"variant": "II"}),
+    "scw2": ("SCW", {"variant": "II", "confidence": 0.9}),  # where LIBOL starts from
     "aromma": ("ROMMA", {"aggressive": True}),
     "sop": ("SecondOrderPerceptron", {}),
 }

@@ -111,6 +111,8 @@ def regret(learner: Any, data: Any, *, loss: str | None = None, radius: float | 
     """
     if radius is not None and not 0 < radius < np.inf:
         raise ValueError(f"`radius` must be a positive number, got {radius}.")
+    if not hasattr(learner, "test_then_train"):
+        raise TypeError(f"Regret is of scores from before learning, and {type(learner).__name__} has no `test_then_train`.")
     X, y = arrays(data)
     own = steps_of(learner)[-1]
     if is_classifier(learner):
