@@ -211,7 +211,7 @@ class OGDClassifier(Classifier, _Descent):
     >>> from onepass import OGDClassifier
     >>> model = OGDClassifier(loss="log").fit([[0.0, 1.0], [1.0, 0.0]], ["no", "yes"])
     >>> model.predict_proba([[1.0, 0.0]]).round(2)
-    array([[0.42, 0.58]])
+    array([[0.41, 0.59]])
     """
 
     loss: str = "hinge"

@@ -282,7 +282,7 @@ class ALMA(Classifier, LinearModel):
     >>> from onepass import ALMA
     >>> model = ALMA(fit_intercept=False).fit([[3.0, 4.0], [4.0, 3.0]], [1, 0])
     >>> model.coef_.round(3)
-    array([[-0.275,  0.961]])
+    array([[-0.2,  0.2]])
     """
 
     alpha: float = 0.9
@@ -415,9 +415,9 @@ class MIRA(Classifier, LinearModel):
     >>> from onepass import MIRA
     >>> model = MIRA(fit_intercept=False).fit([[2.0, 0.0], [1.0, 1.0], [0.0, 1.0]], ["b", "c", "a"])
     >>> model.coef_
-    array([[-2. ,  0. ],
-           [ 1.5, -0.5],
-           [ 0.5,  0.5]])
+    array([[-2.  ,  0.25],
+           [ 1.5 , -0.5 ],
+           [ 0.5 ,  0.25]])
     """
 
     _forms: ClassVar[dict[str, dict[str, Field]]] = {
