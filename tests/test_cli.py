@@ -389,7 +389,7 @@ def test_wrong_searches(libsvm: Path, tmp_path: Path) -> None:
         ("arow", "regression", onepass.AROWRegressor()),
         ("scw", "classification", onepass.SCWClassifier()),
         ("scw1", "classification", onepass.SCWClassifier(variant="I")),
-        ("scw2", "classification", onepass.SCWClassifier(variant="II")),
+        ("scw2", "classification", onepass.SCWClassifier(variant="II", confidence=0.9)),  # where LIBOL starts
         ("nherd", "classification", onepass.NHERDClassifier()),
         ("narow", "classification", onepass.NAROWClassifier()),
         ("iellip", "classification", onepass.IELLIPClassifier()),

@@ -247,14 +247,15 @@ def _(cov: Any, s: Any) -> Any:
 
 
 @verb(1)
-def project_factor(factor: Any, x: Any, f: Any) -> None:
-    """f = U' x"""
+def project_factor(factor: Any, x: Any, f: Any) -> Any:
+    """f = U' x. Returns f' D f, added up feature by feature: a sum that is vectorised would depend on the spare room of the arrays."""
 
 
 @project_factor.form(DenseRow)
 def _(factor: Any, x: Any, f: Any) -> Any:
     d = len(x.values)
     f[0] = x.scale * x.bias
+    v = factor[0, 0] * f[0] * f[0]
     for j in range(1, len(f)):
         if j > d:  # spare room
             f[j] = 0
@@ -264,11 +265,14 @@ def _(factor: Any, x: Any, f: Any) -> Any:
         for i in range(len(column)):
             total += column[i] * x.values[i]
         f[j] = x.scale * (total + factor[j, 0] * x.bias + x.values[j - 1])
+        v += factor[j, j] * f[j] * f[j]
+    return v
 
 
 @project_factor.form(SparseRow)
 def _(factor: Any, x: Any, f: Any) -> Any:
     f[0] = x.scale * x.bias
+    v = factor[0, 0] * f[0] * f[0]
     met = 0  # how many of the row's features are at or left of the diagonal
     for j in range(1, len(f)):
         total = factor[j, 0] * x.bias
@@ -278,31 +282,28 @@ def _(factor: Any, x: Any, f: Any) -> Any:
             total += x.values[met]
             met += 1
         f[j] = x.scale * total
+        v += factor[j, j] * f[j] * f[j]
+    return v
 
 
 for Row in (DenseRow, SparseRow):
 
     @variance.form(Full, Row)
     def _(cov: Any, x: Any, s: Any) -> Any:
-        factor, f = cov.factor, s.f
-        project_factor(factor, x, f)
-        v = f.dtype.type(0)
-        for j in range(len(f)):
-            v += factor[j, j] * f[j] * f[j]
-        return flushed(v, f)
+        return flushed(project_factor(cov.factor, x, s.f), s.f)
 
     @tighten.form(Full, Row)
     def _(cov: Any, c: Any, x: Any, s: Any) -> Any:
-        """Bierman's update. It leaves Sigma x, of the old Sigma, in s.spread."""
+        """Bierman's update, stated by 1/c: c times the variance may overflow. It leaves Sigma x, of the old Sigma, in s.spread."""
         factor, f, spread = cov.factor, s.f, s.spread
-        c = f.dtype.type(c)
-        alpha, smallest = f.dtype.type(1), f.dtype.type(np.finfo(f.dtype).tiny)
+        smallest = f.dtype.type(np.finfo(f.dtype).tiny)
+        alpha = f.dtype.type(1) / max(f.dtype.type(c), smallest)
         for j in range(len(f)):
             g = factor[j, j] * f[j]
             if g != 0:
                 before = alpha
-                alpha += c * f[j] * g
-                turn = -c * f[j] / before
+                alpha += f[j] * g
+                turn = -f[j] / before
                 column, head = factor[j, :j], spread[:j]
                 for i in range(len(column)):
                     u, b = column[i], head[i]

@@ -23,7 +23,7 @@ def add_adaptively(w: Any, squares: Any, rate: Any, a: Any, x: Any) -> None:
 
 @kernel
 def step(w: Any, squares: Any, j: Any, rate: Any, g: Any) -> Any:
-    squares[j] += g * g
+    squares[j] = min(squares[j] + g * g, np.finfo(squares.dtype).max)  # beyond it, the weight would never move again
     if squares[j] > 0:
         nudge(w, j, rate * g / np.sqrt(squares[j]))
 

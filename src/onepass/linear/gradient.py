@@ -142,10 +142,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return UPDATED
 
 
-@dataclass(eq=False, repr=False)
 class _Descent(LinearModel):
-    adagrad: bool = field(default=False, kw_only=True)
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "rate": [POSITIVE],
         "power": [Interval(Real, 0, None, closed="left")],
@@ -155,6 +152,7 @@ class _Descent(LinearModel):
 
     rate: float
     power: float
+    adagrad: bool
 
     def _fields(self, form: str) -> dict[str, Field]:
         axes = "classes features" if form == "multiclass" else "features"
@@ -217,6 +215,7 @@ class OGDClassifier(Classifier, _Descent):
     loss: str = "hinge"
     rate: float = 1.0
     power: float = 0.5
+    adagrad: bool = field(default=False, kw_only=True)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"loss": [StrOptions(set(CLASSIFICATION))]}
 
@@ -287,6 +286,7 @@ class OGDRegressor(Regressor, _Descent):
     rate: float = 0.1
     power: float = 0.5
     epsilon: float = 0.1
+    adagrad: bool = field(default=False, kw_only=True)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "loss": [StrOptions(set(REGRESSION))],
@@ -326,6 +326,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
 class _Adaline(Passes):
     rate: float = 0.01
     mode: str = "online"
+    random_state: Any = field(default=None, kw_only=True)
 
     loss: ClassVar[str] = "squared"
 

@@ -351,8 +351,9 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
 
 @learn.form(MIRAMulticlass)
 def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
-    """Crammer and Singer, section 5. tau_k = [k = y] - max(0, b_k - theta) / |x|^2, where b_k = score_k + |x|^2 [k = y] and theta is
-    such that they sum to 0: b is projected to a simplex, by leaving out what is below theta until nothing is."""
+    """Crammer and Singer, section 5. tau_k = [k = y] - max(0, b_k - theta), where b_k = score_k / |x|^2 + [k = y] and theta is such that
+    they sum to 0: b is projected to a simplex, by leaving out what is below theta until nothing is. Scores are taken relative to the
+    rival's, so that those of a tiny row do not hide the 1."""
     scores, r = s.scores, rival(s.scores, y)
     if r < 0 or not outdone(scores, y, r):
         return PASSIVE
@@ -365,20 +366,19 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
         add(at(m.W, y), 1, x)
         add(at(m.W, r), -1, x)
         return UPDATED
-    theta, count = -np.inf, 0
+    theta, count = -np.inf, len(scores) + 1
     while True:
-        total, kept = -norm2, 0
+        total, kept = -1.0, 0
         for k in range(len(scores)):
-            b = scores[k] + (norm2 if k == y else 0.0)
+            b = (scores[k] - scores[r]) / norm2 + (k == y)
             if b > theta:
                 total += b
                 kept += 1
-        if kept == count:
+        if kept == 0 or kept >= count:  # rounding must not lead around in a circle
             break
         theta, count = total / kept, kept
     for k in range(len(scores)):
-        b = scores[k] + (norm2 if k == y else 0.0)
-        tau = (1.0 if k == y else 0.0) - max(0.0, b - theta) / norm2
+        tau = (k == y) - max(0.0, (scores[k] - scores[r]) / norm2 + (k == y) - theta)
         if tau != 0:
             add(at(m.W, k), tau, x)
     return UPDATED

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,12 +13,11 @@ from onepass.base.inputs import rows_of
 from onepass.linear.model import LinearModel
 
 
-@dataclass(eq=False, repr=False)
 class Passes(LinearModel):
     """Weights that move after each example ("online", "incremental"), or once a pass ("batch"), by `pending`."""
 
-    mode: str = field(default="online", kw_only=True)
-    random_state: Any = field(default=None, kw_only=True)
+    mode: str
+    random_state: Any
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "mode": [StrOptions({"online", "incremental", "batch"})],

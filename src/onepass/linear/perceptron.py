@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -160,6 +160,7 @@ class Perceptron(Classifier, Passes):
     mode: str = "online"
     pocket: bool = False
     multiclass: str = "max"
+    random_state: Any = field(default=None, kw_only=True)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "margin": [Interval(Real, 0, None, closed="left")],

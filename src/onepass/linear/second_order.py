@@ -195,7 +195,8 @@ class _SecondOrder(LinearModel):
             return state.arrays["Sigma"][:n].copy()
         factor = state.arrays["Sigma"][:n, :n]
         U = np.tril(factor, -1).T + np.eye(n, dtype=factor.dtype)
-        return (U * factor.diagonal()) @ U.T
+        root = U * np.sqrt(factor.diagonal())
+        return root @ root.T  # symmetric to the bit
 
 
 @dataclass(eq=False, repr=False)
