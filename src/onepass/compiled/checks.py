@@ -41,7 +41,7 @@ def csr_order(indptr: Any, indices: Any, width: Any) -> Any:
 def first_bad_row(X: Any, n: Any) -> Any:
     """The first row whose squared norm is not finite, or n."""
     for t in range(n):
-        if not np.isfinite(sqnorm(row(X, t))):
+        if not sqnorm(row(X, t)) < np.inf:
             return t
     return n
 
