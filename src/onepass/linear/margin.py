@@ -352,8 +352,8 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
 @learn.form(MIRAMulticlass)
 def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     """Crammer and Singer, section 5. tau_k = [k = y] - max(0, b_k - theta), where b_k = score_k / |x|^2 + [k = y] and theta is such
-    that they sum to 0: b is projected to a simplex, by leaving out what is below theta until nothing is. Scores are taken relative to the
-    rival's, so that those of a tiny row do not hide the 1."""
+    that they sum to 0: b is projected to a simplex, by leaving out what is below theta until nothing is. Scores are taken relative
+    to the rival's, so that those of a tiny row do not hide the 1."""
     scores, r = s.scores, rival(s.scores, y)
     if r < 0 or not outdone(scores, y, r):
         return PASSIVE
