@@ -17,8 +17,8 @@ from sklearn import metrics as reference
 from sklearn.datasets import dump_svmlight_file
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 
-from onepass import PAClassifier, PARegressor, StandardScaler, datasets, pipeline, streams
-from onepass.evaluate import compare, prequential
+from onepass import PAClassifier, PAMultilabel, PARegressor, PAUniclass, StandardScaler, datasets, pipeline, streams
+from onepass.evaluate import compare, prequential, regret, tune
 from onepass.evaluate import tally as tally_module
 
 LABEL_METRICS = ["accuracy", "mistake_rate", "balanced_accuracy", "kappa", "f1"]
@@ -422,3 +422,17 @@ def test_compare_refuses_what_can_not_be_compared():
         compare({}, blobs())
     with pytest.raises(ValueError, match="permutations"):
         compare({"a": PAClassifier()}, blobs(), 0)
+
+
+@pytest.mark.parametrize("model", [PAUniclass(), PAMultilabel()], ids=lambda model: type(model).__name__)
+def test_other_kinds_are_refused(model):
+    """They have neither a label nor a number an example; before, one class was measured as a regression."""
+    X, y = np.eye(3), np.array([0.0, 1.0, 0.0])
+    for call in (
+        lambda: prequential(model, (X, y)),
+        lambda: compare({"it": model}, (X, y), permutations=1),
+        lambda: tune(model, {"C": [1.0]}, (X, y)),
+        lambda: regret(model, (X, y)),
+    ):
+        with pytest.raises(TypeError, match="classifiers and regressors"):
+            call()

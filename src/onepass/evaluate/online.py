@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from narwhals.dependencies import is_into_dataframe
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
 
 from onepass.base import Learner
 from onepass.base.labels import classes_of, encode_labels, label_array
@@ -130,6 +131,7 @@ def prequential(
     for name, value, least in (("window", window, 1), ("delay", delay, 0), ("points", points, 2)):
         if value is not None and value < least:
             raise ValueError(f"`{name}` must be at least {least}, got {value}.")
+    refuse_other_kinds(model)
     before = getattr(model, "updates_", 0)
     run = _Run(model, metrics, window, delay, classes, points, callback)
     if isinstance(stream, Dataset | tuple):
@@ -478,6 +480,18 @@ def _free_to_grow(model: Any, X: Any, classes: Any) -> Iterator[None]:
     finally:
         for step in undecided:
             step.grow = None
+
+
+def refuse_other_kinds(model: Any) -> None:
+    """Raise TypeError unless the model gives one label or one number an example."""
+    try:
+        tags = get_tags(model)
+    except (AttributeError, TypeError):  # not of scikit-learn's kin
+        return
+    if tags.estimator_type not in ("classifier", "regressor") or tags.target_tags.multi_output:
+        raise TypeError(
+            f"Metrics are for classifiers and regressors; {type(model).__name__} is neither, or gives several labels."
+        )
 
 
 def _is_classifier(model: Any, label: Any) -> bool:

@@ -27,7 +27,7 @@ from sklearn.base import clone, is_classifier
 
 from onepass.base.labels import classes_of, label_array
 from onepass.evaluate.metrics import Array
-from onepass.evaluate.online import arrays, steps_of
+from onepass.evaluate.online import arrays, refuse_other_kinds, steps_of
 
 ACCURACY = 1e-6  # the gap that is small enough, in units of the loss of no weights at all
 FADING = 10.0 ** -np.arange(11)  # of the barrier and of the rounding of hinges
@@ -113,6 +113,7 @@ def regret(learner: Any, data: Any, *, loss: str | None = None, radius: float | 
         raise ValueError(f"`radius` must be a positive number, got {radius}.")
     if not hasattr(learner, "test_then_train"):
         raise TypeError(f"Regret is of scores from before learning, and {type(learner).__name__} has no `test_then_train`.")
+    refuse_other_kinds(learner)
     X, y = arrays(data)
     own = steps_of(learner)[-1]
     if is_classifier(learner):

@@ -21,7 +21,7 @@ from onepass.base.estimator import Estimator
 from onepass.base.labels import classes_of, label_array
 from onepass.evaluate.held_out import HeldOut
 from onepass.evaluate.metrics import BEST_IS_HIGH, Array
-from onepass.evaluate.online import arrays, default_metric, prequential, steps_of, take
+from onepass.evaluate.online import arrays, default_metric, prequential, refuse_other_kinds, steps_of, take
 from onepass.evaluate.tables import Tabled, bare, figure, plain, title, words
 
 FOLDS = 5
@@ -177,6 +177,7 @@ def tune(
     >>> result.learner
     PAClassifier(C=0.01)
     """
+    refuse_other_kinds(learner)
     _check(learner, grid, protocol, folds, jobs)
     X, y = arrays(data)
     classes = classes_of(label_array(y)) if is_classifier(learner) else None
