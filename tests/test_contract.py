@@ -19,7 +19,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.base import is_classifier
 
@@ -176,6 +176,8 @@ CUTS = st.lists(st.tuples(st.integers(1, N), DOORS), max_size=6, unique_by=lambd
 @every_case
 @settings(max_examples=12, deadline=None)
 @given(cuts=CUTS)
+@example(cuts=[(20, "learn_one")])
+@example(cuts=[(35, "learn_one"), (45, "test_then_train")])
 def test_cuts_do_not_matter(case: Case, storage: Callable[[Any], Any], cuts: Any) -> None:
     X, y = case.data()
     X = storage(X)

@@ -91,7 +91,7 @@ def test_an_edited_verb_and_an_edited_learner_are_seen(warm: Copy) -> None:
         warm.edit(rows, "x.scale * x.scale * total", "2 * x.scale * x.scale * total")
         with_verb = warm.learned()
         assert with_verb != before
-        warm.edit(learner, "loss / (norm2 + 0.5 / C)", "loss / (norm2 + 1.5 / C)")
+        warm.edit(learner, "loss = 1 - y * s.scores[0]", "loss = 2 - y * s.scores[0]")
         with_both = warm.learned()
         assert with_both not in (before, with_verb)
     finally:

@@ -86,7 +86,8 @@ def test_kernel_is_its_twin(variant: str, average: Any, storage: Any) -> None:
     weights = np.ones(150) if variant == "hard" else np.random.default_rng(1).choice([0.0, 0.3, 1.0, 2.0], size=150)
     model = PAMultilabel(0.3, variant, average=average)
     scores = model.test_then_train(storage(X), Y, sample_weight=weights)
-    expected, final = naive.run(Twin(0.3, variant), {"W": np.zeros((L + 1, D + 1))}, X, Y, weights, True, average, 1)
+    watch = naive.averages(average) if average else None
+    expected, _, final = naive.run(Twin(0.3, variant), {"W": np.zeros((L + 1, D + 1))}, X, Y, weights, True, watch)
     np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
     W = final["W"][1:] - final["W"][0]
     np.testing.assert_allclose(model.coef_, W[:, 1:], rtol=1e-9, atol=1e-9)
@@ -100,7 +101,7 @@ def test_single_precision(storage: Any) -> None:
     X = X.astype(np.float32)
     model = PAMultilabel(0.3)
     scores = model.test_then_train(storage(X), Y)
-    expected, _ = naive.run(Twin(0.3), {"W": np.zeros((L + 1, D + 1))}, X.astype(float), Y, None, True, None, 1)
+    expected, _, _ = naive.run(Twin(0.3), {"W": np.zeros((L + 1, D + 1))}, X.astype(float), Y)
     assert scores.dtype == np.float32
     np.testing.assert_allclose(scores, expected, rtol=2e-4, atol=2e-4)
 

@@ -187,7 +187,7 @@ def test_another_format_version(file: Path, version: Any) -> None:
         onepass.load(file)
 
 
-@pytest.mark.parametrize("name", ["Perceptron", "object", "dict", ""])
+@pytest.mark.parametrize("name", ["NoSuchLearner", "object", "dict", ""])
 def test_an_unknown_class(file: Path, name: str) -> None:
     rewrite(file, put("class", value=name))
     with pytest.raises(ModelFileError, match="does not have"):

@@ -13,11 +13,38 @@ EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": ONLINE,
     "check_sample_weight_equivalence_on_sparse_data": ONLINE,
 }
+# Rules without a loss to weigh take the weights 0 and 1 only, and say so.
+SWITCHES = "the rule has no loss term to weigh: weights may only be 0 or 1"
+WEIGHING = (
+    "check_sample_weights_list",
+    "check_sample_weights_not_overwritten",
+    "check_class_weight_classifiers",
+)
+# Least mean squares with a fixed rate: features around 100 need a rate below 2 / |x|^2, and the learners say that they diverge.
+UNSCALED = "steps above 2 / |x|^2 times the error make it grow, and the features of this check are around 100"
+GROWING = dict.fromkeys(("check_fit_idempotent", "check_n_features_in", "check_fit_check_is_fitted"), UNSCALED)
+
+# One class weighs ten million times as much as the other: the last rows of one pass decide for rules with steps of a fixed length, and
+# a herd that is certain after its first heavy row hardly moves again.
+HEAVY = {"check_class_weight_classifiers": "of one pass, with a weight of 1000 on one class and 0.0001 on the other"}
+
+ONLY = {
+    "Adaline": GROWING | HEAVY,
+    "AdalineRegressor": GROWING,
+    "OGDRegressor": GROWING,
+    "NHERDClassifier": HEAVY,
+    "Perceptron": HEAVY,
+}
+
+
+def expected_failures(estimator: Any) -> dict[str, str]:
+    switches = dict.fromkeys(WEIGHING, SWITCHES) if estimator._weights_are_switches() else {}
+    return EXPECTED_FAILURES | switches | ONLY.get(type(estimator).__name__, {})
 
 
 @parametrize_with_checks(
     [cls() for name, cls in onepass.learners().items() if name != "PAMultilabel"],  # for sets of labels: `test_multilabel.py`
-    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
+    expected_failed_checks=expected_failures,
 )
 def test_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -77,7 +77,8 @@ def test_kernel_is_its_twin(variant: str, average: Any, radius: str, storage: An
     twin = Twin(**RADII[radius], C=0.2, variant=variant)
     model = PAUniclass(0.2, variant, **RADII[radius], average=average)
     scores = model.test_then_train(storage(X), sample_weight=weights)
-    expected, final = naive.run(twin, twin.start(D), X, np.zeros(150), weights, False, average, 16)
+    watch = naive.averages(average, 16) if average else None
+    expected, _, final = naive.run(twin, twin.start(D), X, np.zeros(150), weights, False, watch)
     np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(model.center_, final["w"][:-1], rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(model.radius_, twin.radius(final), rtol=1e-9, atol=1e-9)
@@ -91,7 +92,7 @@ def test_single_precision(radius: str, storage: Any) -> None:
     twin = Twin(**RADII[radius], C=0.2, variant="I")
     model = PAUniclass(0.2, **RADII[radius])
     scores = model.test_then_train(storage(X))
-    expected, _ = naive.run(twin, twin.start(D), X.astype(float), np.zeros(150), None, False, None, 16)
+    expected, _, _ = naive.run(twin, twin.start(D), X.astype(float), np.zeros(150), None, False)
     assert scores.dtype == model.center_.dtype == model.score_samples(X).dtype == np.float32
     np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-5)
 

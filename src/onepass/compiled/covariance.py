@@ -27,6 +27,10 @@ Full = namedtuple("Full", "factor")
 # Two weight vectors of which one moves forth and the other back.
 Apart = namedtuple("Apart", "plus minus")
 
+# Averaged weights for one round over their entries. `inverse`: that of the clock's factor, 0 before the first example. It is looked up
+# once: where the compiler may choose between x/y and x (1/y) in each entry, two doors may come to different bits.
+Lagging = namedtuple("Lagging", "now gap inverse")
+
 # What a rule needs between its steps: f = U' x and spread = Sigma x.
 Spread = namedtuple("Spread", "scores f spread")
 
@@ -62,6 +66,11 @@ def renew(cov: Any, w: Any, g: Any, c: Any, state: Any, x: Any, s: Any) -> None:
 
 
 @verb(0)
+def steady(w: Any) -> Any:
+    """w, for one round over its entries."""
+
+
+@verb(0)
 def entry(w: Any, j: int) -> Any:
     """w_j"""
 
@@ -76,12 +85,28 @@ def stretch(w: Any, a: Any, direction: Any) -> None:
     """w += a direction"""
 
 
+@steady.form(np.ndarray)
+def _(w: Any) -> Any:
+    return w
+
+
+@steady.form(Averaged)
+def _(w: Any) -> Any:
+    factor = w.clock[FACTOR]
+    return Lagging(w.now, w.gap, w.gap.dtype.type(1 / factor if factor > 0 else 0.0))
+
+
+@steady.form(Apart)
+def _(w: Any) -> Any:
+    return Apart(steady(w.plus), steady(w.minus))
+
+
 @entry.form(np.ndarray)
 def _(w: Any, j: Any) -> Any:
     return w[j]
 
 
-@entry.form(Averaged)
+@entry.form(Lagging)
 def _(w: Any, j: Any) -> Any:
     return w.now[j]
 
@@ -91,11 +116,11 @@ def _(w: Any, j: Any, step: Any) -> Any:
     w[j] += w.dtype.type(step)
 
 
-@nudge.form(Averaged)
+@nudge.form(Lagging)
 def _(w: Any, j: Any, step: Any) -> Any:
-    w.now[j] += w.now.dtype.type(step)
-    if w.clock[FACTOR] > 0:
-        w.gap[j] += w.gap.dtype.type(step / w.clock[FACTOR])
+    step = w.now.dtype.type(step)
+    w.now[j] += step
+    w.gap[j] += step * w.inverse
 
 
 @nudge.form(Apart)
@@ -189,20 +214,20 @@ for Weights in (np.ndarray, Averaged, Apart):
 
     @shift.form(Diagonal, Weights, DenseRow)
     def _(cov: Any, w: Any, a: Any, c: Any, x: Any, s: Any) -> Any:
-        sigma, a = cov.sigma, cov.sigma.dtype.type(a) * x.scale
-        nudge(w, 0, a * sigma[0] * x.bias)
+        sigma, a, v = cov.sigma, cov.sigma.dtype.type(a) * x.scale, steady(w)
+        nudge(v, 0, a * sigma[0] * x.bias)
         for j in range(len(x.values)):
-            nudge(w, j + 1, a * sigma[j + 1] * x.values[j])
+            nudge(v, j + 1, a * sigma[j + 1] * x.values[j])
         tighten(cov, c, x, s)
 
     @shift.form(Diagonal, Weights, SparseRow)
     def _(cov: Any, w: Any, a: Any, c: Any, x: Any, s: Any) -> Any:
-        sigma, a, c = cov.sigma, cov.sigma.dtype.type(a), cov.sigma.dtype.type(c)
-        nudge(w, 0, a * sigma[0] * x.scale * x.bias)
+        sigma, a, c, v = cov.sigma, cov.sigma.dtype.type(a), cov.sigma.dtype.type(c), steady(w)
+        nudge(v, 0, a * sigma[0] * x.scale * x.bias)
         tighten_entry(sigma, 0, c, x.scale * x.bias)
         for i in range(len(x.values)):  # in one round: to find an entry takes longer than to use it
             j, value = x.indices[i] + 1, x.scale * x.values[i]
-            nudge(w, j, a * sigma[j] * value)
+            nudge(v, j, a * sigma[j] * value)
             tighten_entry(sigma, j, c, value)
 
 
@@ -210,18 +235,18 @@ for Weights in (np.ndarray, Averaged):
 
     @renew.form(Diagonal, Weights, DenseRow)
     def _(cov: Any, w: Any, g: Any, c: Any, state: Any, x: Any, s: Any) -> Any:
-        sigma, g, c = cov.sigma, cov.sigma.dtype.type(g), cov.sigma.dtype.type(c)
-        nudge(w, 0, renewed(entry(w, 0), sigma[0], g, c, x.scale * x.bias))
+        sigma, g, c, v = cov.sigma, cov.sigma.dtype.type(g), cov.sigma.dtype.type(c), steady(w)
+        nudge(v, 0, renewed(entry(v, 0), sigma[0], g, c, x.scale * x.bias))
         for j in range(len(x.values)):
-            nudge(w, j + 1, renewed(entry(w, j + 1), sigma[j + 1], g, c, x.scale * x.values[j]))
+            nudge(v, j + 1, renewed(entry(v, j + 1), sigma[j + 1], g, c, x.scale * x.values[j]))
 
     @renew.form(Diagonal, Weights, SparseRow)
     def _(cov: Any, w: Any, g: Any, c: Any, state: Any, x: Any, s: Any) -> Any:
-        sigma, g, c = cov.sigma, cov.sigma.dtype.type(g), cov.sigma.dtype.type(c)
-        nudge(w, 0, renewed(entry(w, 0), sigma[0], g, c, x.scale * x.bias))
+        sigma, g, c, v = cov.sigma, cov.sigma.dtype.type(g), cov.sigma.dtype.type(c), steady(w)
+        nudge(v, 0, renewed(entry(v, 0), sigma[0], g, c, x.scale * x.bias))
         for i in range(len(x.values)):
             j = x.indices[i] + 1
-            nudge(w, j, renewed(entry(w, j), sigma[j], g, c, x.scale * x.values[i]))
+            nudge(v, j, renewed(entry(v, j), sigma[j], g, c, x.scale * x.values[i]))
 
 
 # --- full ---

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from onepass.compiled.average import Averaged
-from onepass.compiled.covariance import nudge
+from onepass.compiled.covariance import nudge, steady
 from onepass.compiled.kernel import kernel
 from onepass.compiled.rows import DenseRow, SparseRow
 from onepass.compiled.verb import verb
@@ -32,14 +32,14 @@ for Weights in (np.ndarray, Averaged):
 
     @add_adaptively.form(Weights, DenseRow)
     def _(w: Any, squares: Any, rate: Any, a: Any, x: Any) -> Any:
-        rate, a = squares.dtype.type(rate), squares.dtype.type(a) * x.scale
-        step(w, squares, 0, rate, a * x.bias)
+        rate, a, v = squares.dtype.type(rate), squares.dtype.type(a) * x.scale, steady(w)
+        step(v, squares, 0, rate, a * x.bias)
         for j in range(len(x.values)):
-            step(w, squares, j + 1, rate, a * x.values[j])
+            step(v, squares, j + 1, rate, a * x.values[j])
 
     @add_adaptively.form(Weights, SparseRow)
     def _(w: Any, squares: Any, rate: Any, a: Any, x: Any) -> Any:
-        rate, a = squares.dtype.type(rate), squares.dtype.type(a) * x.scale
-        step(w, squares, 0, rate, a * x.bias)
+        rate, a, v = squares.dtype.type(rate), squares.dtype.type(a) * x.scale, steady(w)
+        step(v, squares, 0, rate, a * x.bias)
         for i in range(len(x.values)):
-            step(w, squares, x.indices[i] + 1, rate, a * x.values[i])
+            step(v, squares, x.indices[i] + 1, rate, a * x.values[i])
