@@ -796,9 +796,9 @@ def test_a_wrong_shape_of_one_example(case: Case) -> None:
     X, y = case.data()
     model = case.fitted()
     before = snapshot(model)
-    for example in (X[:2], X[0, :-1], np.ones(D + 1), np.float64(1.0), {"f0": 1.0}):
+    for wrong in (X[:2], X[0, :-1], np.ones(D + 1), np.float64(1.0), {"f0": 1.0}):
         with pytest.raises(ValueError, match=r"features|one example|shape|names"):
-            model.learn_one(example, y[0])
+            model.learn_one(wrong, y[0])
         assert snapshot(model) == before
     with pytest.raises(ValueError, match=r"features|one example|shape"):
         model.predict_one(X[:2])
@@ -940,8 +940,8 @@ def test_steps_without_a_loss_term_cannot_be_weighed(case: Case) -> None:
 @every_case
 def test_predict_before_anything_was_learned(case: Case) -> None:
     model = case.model()
-    for example in ({"a": 1.0}, np.ones(3), {}):
-        assert model.predict_one(example) == (0.0 if case.task == "regression" else None)
+    for asked in ({"a": 1.0}, np.ones(3), {}):
+        assert model.predict_one(asked) == (0.0 if case.task == "regression" else None)
     assert model._state is None
 
 
