@@ -19,29 +19,25 @@ if "ONEPASS_DATA" not in os.environ and (SHARED / "data").is_dir():
 
 # Learners that stand for all of their kind where a test is about the base: additive, scaled, second-order, nonlinear, of numbers.
 REPRESENTATIVE = {"PAClassifier", "PARegressor", "ROMMA", "AROWClassifier", "PAMOClassifier"}
-COMPILING = {  # tests that compile for other storages and types than the rest
-    "test_dense_and_csr_agree",
-    "test_cuts_do_not_matter_to_a_growing_model",
-    "test_scores_of_a_growing_model_are_those_of_just_before",
-    "test_single_precision_stays",
-    "test_whole_numbers_are_floats",
-}
+KEPT = {"test_scores_are_those_of_just_before", "test_going_on_is_never_having_stopped"}  # for all learners
+LONG = {"test_active", "test_multilabel", "test_uniclass", "test_costs"}  # of which the twins stay
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[Any]) -> None:
     """Tests of one learner, or else of one file, go to one worker: two that compile the same kernels at once would do it twice.
 
-    Compiling is what takes time. Of the learners that are not representative, what needs more kernels, and scikit-learn's checks, are
-    among the slow tests.
+    Compiling is what takes time: the whole suite takes more than twenty minutes on two cores. So of the learners that are not
+    representative, only what is in `KEPT` and their proofs (test_golden, test_optimal) are among the quick tests.
     """
     for item in items:
         parameters = item.callspec.params if hasattr(item, "callspec") else {}
         case, estimator = parameters.get("case"), parameters.get("estimator")
         learner = getattr(case, "name", None) or (type(estimator).__name__ if estimator is not None else None)
         item.add_marker(pytest.mark.xdist_group(learner or item.path.stem))
-        costly = estimator is not None or item.originalname in COMPILING if learner else False
-        if costly and learner not in REPRESENTATIVE:
+        name = getattr(item, "originalname", None) or item.name
+        other = learner is not None and learner not in REPRESENTATIVE and name not in KEPT
+        if other or (item.path.stem in LONG and "twin" not in name):
             item.add_marker(pytest.mark.slow)
 
 

@@ -158,8 +158,8 @@ def test_the_naive_twin(task: str, storage: str, average: Any, delta: float) -> 
     model = ActiveLearner(PAClassifier(C=0.3, average=average), delta, random_state=8)
     scores = model.test_then_train(STORAGE[storage](X), y, classes=LABELS[task])
 
-    twin = naive.PABinary(C=0.3) if task == "binary" else naive.PAMulticlass(C=0.3)
-    now = {"w": np.zeros(D + 1)} if task == "binary" else {"W": np.zeros((4, D + 1))}
+    twin = naive.PA(C=0.3)
+    now = twin.first(np.zeros(D + 1) if task == "binary" else np.zeros((4, D + 1)))
     codes = y if task == "binary" else np.searchsorted(LABELS[task], y)
     seen, asked = now, 0
     blend = naive.averages(average) if average else None

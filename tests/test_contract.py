@@ -857,6 +857,36 @@ def test_tiny_rows_are_harmless(case: Case, size: float) -> None:
 
 
 @every_case
+@pytest.mark.parametrize("size", [1.0, 1e75, 1e150])
+def test_rows_that_repeat_and_contradict_each_other(case: Case, size: float) -> None:
+    """Every row comes twice, with two targets, and one feature is constant. Either all numbers stay finite, or the model says why not
+    and is as it was: scores and steps of the largest rows may well leave the range of numbers."""
+    X, y = case.data()
+    X[:, 1] = 1
+    X, y = size * np.repeat(X, 2, axis=0), np.column_stack([y, y[::-1]]).ravel()
+    model = case.fitted()
+    before = snapshot(model)
+    try:
+        assert np.isfinite(model.test_then_train(X, y)).all()
+        assert all(np.isfinite(array).all() for array in model._state.arrays.values())
+    except onepass.DivergedError:
+        assert size > 1
+        assert snapshot(model) == before
+
+
+@pytest.mark.parametrize("case", [case for case in ALL if case.task == "multiclass"], ids=str)
+@pytest.mark.parametrize("K", [1, 2, 50])
+def test_any_number_of_classes(case: Case, K: int) -> None:
+    X, _ = case.data(200)
+    y = np.arange(200) % K
+    scores = case.model(grow=True).test_then_train(sp.csr_array(X), y)
+    assert np.isfinite(scores[K:]).all()
+    model = case.model(grow=True).partial_fit(sp.csr_array(X), y)
+    assert model.classes_.tolist() == list(range(K))
+    assert set(model.predict(sp.csr_array(X))) <= set(range(K))
+
+
+@every_case
 def test_weight_zero_is_nothing_at_all(case: Case) -> None:
     X, y = case.data()
     model = case.fitted()
