@@ -16,7 +16,7 @@ run: .venv/plot
 	@$(BIN)/onepass demo
 
 test: .venv/dev
-	@$(BIN)/pytest -q -n auto --dist loadgroup
+	@$(BIN)/pytest -q -n auto
 
 test-slow: .venv/dev
 	@$(BIN)/pytest -q -m slow
