@@ -45,7 +45,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[Any]) -> None:
-    """Compiling is what takes time: the whole suite takes more than twenty minutes on two cores. So of the learners that are not
+    """Compiling is what takes time, and the whole suite takes longer than a change should wait. So of the learners that are not
     representative, only what is in `KEPT` and their proofs (test_golden, test_optimal) are among the quick tests.
     """
     for item in items:

@@ -51,7 +51,12 @@ linear(Binary, Multiclass, Regression, AdalineBinary, AdalineMulticlass)
 
 
 @verb(0)
-def advance(pace: Any) -> Any:
+def advance(pace: Any) -> None:
+    """One more example has come."""
+
+
+@verb(0)
+def rate_of(pace: Any) -> Any:
     """The rate of this example's step."""
 
 
@@ -63,6 +68,10 @@ def descend(pace: Any, w: Any, k: Any, rate: Any, a: Any, x: Any) -> None:
 @advance.form(Decay)
 def _(pace: Any) -> Any:
     pace.t[0] += 1
+
+
+@rate_of.form(Decay)
+def _(pace: Any) -> Any:
     return pace.rate / pace.t[0] ** pace.power
 
 
@@ -72,6 +81,11 @@ def _(pace: Any, w: Any, k: Any, rate: Any, a: Any, x: Any) -> Any:
 
 
 @advance.form(AdaGrad)
+def _(pace: Any) -> Any:
+    pass
+
+
+@rate_of.form(AdaGrad)
 def _(pace: Any) -> Any:
     return pace.rate
 
@@ -98,10 +112,10 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     a = slope(m.loss, y * s.scores[0], mistaken(s.scores[0], y))
     if a != 0 and not sqnorm(x) < np.inf:
         return TOO_LARGE
-    rate = advance(m.pace)
+    advance(m.pace)
     if a == 0:
         return PASSIVE
-    descend(m.pace, m.w, 0, rate, weight * a * y, x)
+    descend(m.pace, m.w, 0, rate_of(m.pace), weight * a * y, x)
     return UPDATED
 
 
@@ -114,9 +128,10 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
         a = 1.0 if m.loss == LOG else slope(m.loss, scores[y] - scores[r], outdone(scores, y, r))
     if a != 0 and not sqnorm(x) < np.inf:
         return TOO_LARGE
-    rate = advance(m.pace)
+    advance(m.pace)
     if a == 0:
         return PASSIVE
+    rate = rate_of(m.pace)
     if m.loss != LOG:
         descend(m.pace, at(m.W, y), y, rate, weight * a, x)
         descend(m.pace, at(m.W, r), r, rate, -weight * a, x)
@@ -135,10 +150,10 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     passive = error == 0 or (m.loss == INSENSITIVE and abs(error) <= m.epsilon)
     if not passive and not sqnorm(x) < np.inf:
         return TOO_LARGE
-    rate = advance(m.pace)
+    advance(m.pace)
     if passive:
         return PASSIVE
-    descend(m.pace, m.w, 0, rate, weight * (error if m.loss == SQUARED else np.sign(error)), x)
+    descend(m.pace, m.w, 0, rate_of(m.pace), weight * (error if m.loss == SQUARED else np.sign(error)), x)
     return UPDATED
 
 

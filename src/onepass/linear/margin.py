@@ -37,7 +37,7 @@ linear(ROMMABinary, ROMMAMulticlass)
 def relaxed(n: Any, m: Any, norm2: Any) -> Any:
     """keep and step: keep w + step y x is the shortest vector of margin 1 or more with w.w_t >= |w_t|^2, of which n = |w_t|^2.
 
-    Li and Long, equations 4 and 5. Where the shortest vector of margin 1 alone, y x / |x|^2, meets the second condition, that is the
+    Li and Long's update. Where the shortest vector of margin 1 alone, y x / |x|^2, meets the second condition, that is the
     answer. No vector meets both where w and x are parallel and point apart.
     """
     if norm2 == 0:
@@ -52,9 +52,10 @@ def relaxed(n: Any, m: Any, norm2: Any) -> Any:
 
 @learn.form(ROMMABinary)
 def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
-    margin, norm2 = np.float64(y * s.scores[0]), np.float64(sqnorm(x))
+    margin = np.float64(y * s.scores[0])
     if margin >= 1 if m.aggressive else not mistaken(s.scores[0], y):
         return PASSIVE
+    norm2 = np.float64(sqnorm(x))
     if not norm2 < np.inf:
         return TOO_LARGE
     keep, step = relaxed(m.norm2[0], margin, norm2)
@@ -72,9 +73,10 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     r = rival(s.scores, y)
     if r < 0:
         return PASSIVE
-    margin, norm2 = np.float64(s.scores[y]) - np.float64(s.scores[r]), 2 * np.float64(sqnorm(x))
+    margin = np.float64(s.scores[y]) - np.float64(s.scores[r])
     if margin >= 1 if m.aggressive else not outdone(s.scores, y, r):
         return PASSIVE
+    norm2 = 2 * np.float64(sqnorm(x))
     if not norm2 < np.inf:
         return TOO_LARGE
     keep, step = relaxed(m.norm2[0], margin, norm2)
@@ -162,7 +164,7 @@ def length(m: Any, x: Any, rows: Any) -> Any:
 
 @kernel
 def passive(m: Any, margin: Any) -> Any:
-    """Gentile, figure 1: whether the margin is large enough for the k-th update."""
+    """Gentile's condition: whether the margin is large enough for the k-th update."""
     return margin > (1 - m.alpha) / m.alpha * np.sqrt((m.p - 1) / m.k[0])
 
 
@@ -351,7 +353,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
 
 @learn.form(MIRAMulticlass)
 def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
-    """Crammer and Singer, section 5. tau_k = [k = y] - max(0, b_k - theta), where b_k = score_k / |x|^2 + [k = y] and theta is such
+    """Crammer and Singer's problem. tau_k = [k = y] - max(0, b_k - theta), where b_k = score_k / |x|^2 + [k = y] and theta is such
     that they sum to 0: b is projected to a simplex, by leaving out what is below theta until nothing is. Scores are taken relative
     to the rival's, so that those of a tiny row do not hide the 1."""
     scores, r = s.scores, rival(s.scores, y)

@@ -78,7 +78,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
 
 @learn.form(ShiftingBinary)
 def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
-    """Cavallanti et al., figure 1: w <- (1 - lambda_k) w + lambda_k y x, lambda_k = lambda / (lambda + k)."""
+    """Cavallanti et al.: w <- (1 - lambda_k) w + lambda_k y x, lambda_k = lambda / (lambda + k)."""
     if not mistaken(s.scores[0], y):
         return PASSIVE
     if not sqnorm(x) < np.inf:

@@ -226,7 +226,7 @@ def _(rule: Any, m: Any, wrong: Any) -> Any:
 
 @step.form(AROW)
 def _(rule: Any, m: Any, v: Any, rows: Any, weight: Any) -> Any:
-    """Crammer, Kulesza and Dredze, equations 7 to 9."""
+    """Crammer, Kulesza and Dredze: alpha = loss / (variance of the margin + r)."""
     r = rule.r / weight
     return (1 - m) / ((1 if rule.libol else rows) * v + r), 1 / r
 
@@ -359,7 +359,7 @@ def _(rule: Any, m: Any, wrong: Any) -> Any:
 
 @step.form(Confidence)
 def _(rule: Any, m: Any, v: Any, rows: Any, weight: Any) -> Any:
-    """Exact convex CW (Crammer, Dredze and Pereira, proposition 1 with equation 13) and SCW (Wang, Zhao and Hoi, propositions 1, 2).
+    """Exact convex CW (Crammer, Dredze and Pereira) and SCW (Wang, Zhao and Hoi).
 
     The constraint m + alpha n = phi sqrt(rows u), where u is the new variance v / (1 + c v), c = alpha phi / sqrt(rows u), and n is
     rows v, plus 1/(2C) for SCW-II, is a quadratic in a = alpha n:  (1 + q) a^2 + m (2 + q) a + m^2 - phi^2 rows v = 0.
@@ -380,7 +380,7 @@ def _(rule: Any, m: Any, v: Any, rows: Any, weight: Any) -> Any:
 
 @step.form(Variance)
 def _(rule: Any, m: Any, v: Any, rows: Any, weight: Any) -> Any:
-    """Dredze, Crammer and Pereira, equations 8 and 9: the constraint is m >= phi times the variance."""
+    """Dredze, Crammer and Pereira: the constraint is m >= phi times the variance."""
     phi, spread = rule.phi, rows * v
     if m >= phi * spread:
         return 0.0, 0.0
@@ -540,7 +540,7 @@ def _(rule: Any, m: Any, wrong: Any) -> Any:
 
 @step.form(NHERD)
 def _(rule: Any, m: Any, v: Any, rows: Any, weight: Any) -> Any:
-    """Crammer and Lee, algorithm 1."""
+    """Crammer and Lee: the mean takes the PA-II step in the metric of Sigma, and the covariance follows."""
     C, spread = weight * rule.C, rows * v
     return (1 - m) / (spread + 1 / C), C * C * spread + 2 * C
 
@@ -604,7 +604,7 @@ def _(rule: Any, m: Any, wrong: Any) -> Any:
 
 @step.form(IELLIP)
 def _(rule: Any, m: Any, v: Any, rows: Any, weight: Any) -> Any:
-    """Yang, Jin and Ye, algorithm 2. The factor 1/(1 - c) of Sigma is left out: neither the scores nor the steps depend on it."""
+    """Yang, Jin and Ye. The factor 1/(1 - c) of Sigma is left out: neither the scores nor the steps depend on it."""
     spread, c = rows * v, rule.c * rule.decay[0]
     rule.decay[0] *= rule.b
     return (1 - m) / spread, c / ((1 - c) * spread)
@@ -683,7 +683,7 @@ def _(rule: Any, m: Any, wrong: Any) -> Any:
 
 @dual_step.form(SOP)
 def _(rule: Any, m: Any, wrong: Any, v: Any, rows: Any) -> Any:
-    """Cesa-Bianchi, Conconi and Gentile, figure 3; Sigma is a times that of the paper, so that it starts at I."""
+    """Cesa-Bianchi, Conconi and Gentile; Sigma is a times that of the paper, so that it starts at I."""
     return (1 / rule.a if wrong else 0.0), 1 / rule.a
 
 
@@ -694,7 +694,7 @@ def _(rule: Any, m: Any, wrong: Any) -> Any:
 
 @dual_step.form(NAROW)
 def _(rule: Any, m: Any, wrong: Any, v: Any, rows: Any) -> Any:
-    """Orabona and Crammer, figure 2. 1/r = max(0, b - 1/v); the margin is that of the weights with x in their covariance."""
+    """Orabona and Crammer. 1/r = max(0, b - 1/v); the margin is that of the weights with x in their covariance."""
     spread = rows * v
     if m >= max(1.0, rule.b * spread):
         return 0.0, 0.0
