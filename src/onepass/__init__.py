@@ -6,11 +6,14 @@ Every example is predicted first, learned from once, and let go.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from onepass import embedding, linear
+from onepass import embedding, kernel, linear, local, neural
 from onepass.active import ActiveLearner
 from onepass.base import DivergedError, ModelFileError
 from onepass.embedding import *  # noqa: F403  (the families' lists of learners are the only ones)
+from onepass.kernel import *  # noqa: F403
 from onepass.linear import *  # noqa: F403
+from onepass.local import *  # noqa: F403
+from onepass.neural import *  # noqa: F403
 from onepass.registry import learners, load
 from onepass.stages import Hasher, StandardScaler, UnitNorm, pipeline
 
@@ -34,8 +37,11 @@ __all__ = [
     "plots",
     "streams",
 ]
-__all__ += embedding.__all__
 __all__ += linear.__all__
+__all__ += kernel.__all__
+__all__ += embedding.__all__
+__all__ += local.__all__
+__all__ += neural.__all__
 
 
 def __getattr__(name: str) -> Any:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from onepass import embedding, linear
+from onepass import embedding, kernel, linear, local, neural
 from onepass.active import ActiveLearner
 from onepass.base import Learner, ModelFileError
 from onepass.base.estimator import Estimator
@@ -21,7 +21,7 @@ def learners() -> dict[str, type[Learner]]:
     >>> sorted(name for name in onepass.learners() if name.startswith("PA"))
     ['PAClassifier', 'PAMOClassifier', 'PAMORegressor', 'PAMultilabel', 'PARegressor', 'PAUniclass']
     """
-    families = (linear, embedding)
+    families = (linear, kernel, embedding, local, neural)
     return {name: getattr(family, name) for family in families for name in family.__all__}
 
 

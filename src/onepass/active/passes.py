@@ -50,7 +50,8 @@ class Pass:
         """Go from row `start` on, with a learner that has a state."""
         state = self.core._fitted()
         grows = state.grow_classes or (self.learner._grows() if self.stages else state.grow_features)
-        if grows or any(stage._fields("stage") for stage in self.stages):
+        counts_twice = self.core.class_weight == "balanced" and state.rooms  # a row that has to wait for room would be
+        if grows or counts_twice or any(stage._fields("stage") for stage in self.stages):
             with self.learner._undone_on_error():
                 self._walk(start)
             return
@@ -70,23 +71,21 @@ class Pass:
 
     def _run(self, state: State, rows: Rows, start: int) -> None:
         """The compiled pass."""
-        bound = self.core._bind()
+        width = self.core._width(state)
         for _, stop in rows.blocks():
             while start < stop:
                 codes, known = self.core._codes(state, self.target[start:stop])
                 end = start + max(known, 1)
-                codes, reach, scores = codes[:known], self.reach[start:end], np.empty((end - start, bound.width), state.dtype)
-                gate = bound.predict_only
+                codes, reach, scores = codes[:known], self.reach[start:end], np.empty((end - start, width), state.dtype)
                 if known:
                     given = self._given(state, codes, None if self.weights is None else self.weights[start:end])
                     gate = Active(reach, self.asked[start:end], np.empty(known, state.dtype), given)
-                done = bound.run(rows.block(start, end, state.dtype, bound.bias), codes, gate, scores)
-                if done < end - start:
-                    self.core._refuse(rows, start + done)
-                if known:
+                    self.core._run_block(rows, start, codes, gate, scores)
                     self.core._after(state, scores, codes, gate)
-                elif margin(scores[0]) <= reach[0]:  # a label that is none of the classes matters only if it is asked for
-                    self.core._refuse_label(self.target[start], start)
+                else:  # a label that is none of the classes matters only if it is asked for
+                    scores[0] = self.core._scores(rows.part(start, end)).reshape(-1)
+                    if margin(scores[0]) <= reach[0]:
+                        self.core._refuse_label(self.target[start], start)
                 if self.pieces is not None:
                     self.pieces.append((state.classes, scores))
                 start = end

@@ -46,6 +46,10 @@ class Estimator(BaseEstimator):
         """The sizes of the axes that are neither features nor classes."""
         return {}
 
+    def _rooms(self) -> dict[str, int]:
+        """The axes that grow when they are full, and the sizes that they start with."""
+        return {}
+
     def _prepare(self, state: State) -> None:
         """Finish fresh arrays of a model whose features are all known."""
 
@@ -121,7 +125,9 @@ class Estimator(BaseEstimator):
     def _new_state(self, form: str, dtype: Any, n_features: int, names: list[str] | None, **about: Any) -> State:
         self._check_parameters()
         seed = self._seed()
-        state = State(form, np.dtype(dtype), seed, self._fields(form), self._sizes(), n_features=n_features, **about)
+        state = State(
+            form, np.dtype(dtype), seed, self._fields(form), self._sizes(), self._rooms(), n_features=n_features, **about
+        )
         state.columns = None if names is None else {name: j for j, name in enumerate(names)}
         state.allocate()
         if not state.grow_features:
@@ -166,7 +172,7 @@ class Estimator(BaseEstimator):
         if header["state"] is not None:
             estimator._check_parameters()
             estimator._state = unpack_state(
-                header["state"], arrays, estimator._fields(header["state"]["form"]), estimator._sizes()
+                header["state"], arrays, estimator._fields(header["state"]["form"]), estimator._sizes(), estimator._rooms()
             )
             if missing := estimator._companions() - set(arrays):
                 raise ModelFileError(f"The model file is damaged: {', '.join(sorted(missing))} is missing.")

@@ -18,6 +18,7 @@ from onepass.base.estimator import Estimator, are_named
 from onepass.base.inputs import Places, Rows, check_name, named_values, names_of, one_row, places, readonly, rows_of
 from onepass.base.state import Array, State
 from onepass.compiled.average import DECAY, HALF_LIFE, UNIFORM, Averaged, Lazy, NoAverage, Strided
+from onepass.compiled.gates import Active
 from onepass.compiled.kernel import machine_code
 from onepass.compiled.loop import Weights, run, run_dense, run_sparse
 from onepass.compiled.pocket import Pocket
@@ -76,6 +77,10 @@ class Learner(Estimator):
 
     def _needs_whole_data(self) -> bool:
         """Whether the learner can only be taught by `fit`, with all of the data at hand."""
+        return False
+
+    def _make_room(self, state: State) -> bool:
+        """Make room for what the rule could not take in, if that is why it ended the loop; whether there is any now."""
         return False
 
     def _begin_pass(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
@@ -229,9 +234,7 @@ class Learner(Estimator):
                 answer = one.run_one(x, code, one.full)
                 if answer is None and isinstance(x, Mapping) and one.state.columns is not None:
                     answer = self._learn_named(x, code)
-                if answer is not None:
-                    if answer != answer:
-                        self._refuse_one(x)
+                if answer is not None and answer == answer:
                     return
         self._learn(one_row(x), [y], None if w == 1.0 else [w], one=True)
         self._bind()
@@ -387,16 +390,26 @@ class Learner(Estimator):
                 gate = self._gate(state, bound, codes[:known], None if weights is None else weights[start:end])
                 if pieces is not None or scores.shape < (known, bound.width) or scores.shape[1] != bound.width:
                     scores = np.empty((known, bound.width), state.dtype)
-                block = rows.block(start, end, state.dtype, bound.bias)
-                done = bound.run(block, codes[:known], gate, scores[:known])
-                if done < known:
-                    self._refuse(rows, start + done)
+                self._run_block(rows, start, codes[:known], gate, scores[:known])
                 self._after(state, scores[:known], codes[:known], gate)
                 if pieces is not None:
                     if newcomer is not None:
                         scores[0, newcomer] = np.nan
                     pieces.append((state.classes, scores))
                 start = end
+
+    def _run_block(self, rows: Rows, start: int, codes: Array, gate: Any, scores: Array) -> None:
+        """The loop over as many rows from `start` on as there are codes. Where it ends for want of room, room is made."""
+        state, done, n = self._fitted(), 0, len(codes)
+        while done < n:
+            bound = self._bind()
+            block = rows.block(start + done, start + n, state.dtype, bound.bias)
+            done += bound.run(block, codes[done:], rest(gate, done), scores[done:])
+            if done < n:
+                with _publishing:
+                    if not self._make_room(state):
+                        self._refuse(rows, start + done)
+                    self._bound = None
 
     def _joined(self, pieces: list[Piece]) -> Array:
         state = self._fitted()
@@ -448,6 +461,15 @@ class Learner(Estimator):
         self, rows: Rows | None, names: list[str] | None, target: Any, classes: Any, grow: bool, whole: bool
     ) -> State:
         raise NotImplementedError
+
+
+def rest(gate: Any, start: int) -> Any:
+    """The gate for the rows from `start` on."""
+    if start == 0:
+        return gate
+    if isinstance(gate, Active):
+        return Active(gate.reach[start:], gate.asked[start:], gate.values[start:], rest(gate.given, start))
+    return Weights(gate.values[start:], gate.every)
 
 
 class _Bound:

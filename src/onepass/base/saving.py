@@ -85,7 +85,9 @@ def pack_state(state: State) -> dict[str, Any]:
     }
 
 
-def unpack_state(packed: dict[str, Any], arrays: dict[str, Array], fields: dict[str, Field], sizes: dict[str, int]) -> State:
+def unpack_state(
+    packed: dict[str, Any], arrays: dict[str, Array], fields: dict[str, Field], sizes: dict[str, int], rooms: dict[str, int]
+) -> State:
     """The state again. Shapes are checked: the loop would follow wrong ones out of bounds."""
     classes, columns = packed["classes"], packed["columns"]
     state = State(
@@ -94,6 +96,7 @@ def unpack_state(packed: dict[str, Any], arrays: dict[str, Array], fields: dict[
         seed=packed["seed"],
         fields=fields,
         sizes=sizes,
+        rooms=dict.fromkeys(rooms, 0),
         grow_features=packed["grow_features"],
         grow_classes=packed["grow_classes"],
         n_features=packed["n_features"],

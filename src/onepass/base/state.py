@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 
 from onepass.base.errors import ModelFileError
 from onepass.compiled.loop import UPDATES, T
@@ -20,9 +21,10 @@ class Field:
     """The role of one array of a state.
 
     `axes` names its axes: "features" (one entry more than there are features, slot 0 being the bias), "classes", "ranks" (one entry
-    more than there are classes, slot 0 being a threshold), "one", or a size that the learner gives. New entries are `start` (of a
-    square matrix of features, those on its diagonal; the others are zero), or drawn from U(-0.1, 0.1) where `draw` is set. `exact`
-    numbers are float64 whatever the type of the data: counts and sums.
+    more than there are classes, slot 0 being a threshold), "one", a size that the learner gives, or a room: an axis that grows when
+    it is full. New entries are `start` (of a square matrix of features, those on its diagonal; the others are zero), or drawn:
+    "uniform" from U(-0.1, 0.1), "normal" from N(0, 1). `exact` numbers are float64 whatever the type of the data (counts and sums),
+    and `whole` ones int64.
 
     `additive` says that the scores are linear in the array and that it changes by the verbs for weights only, so that it can be
     averaged lazily; the other arrays beside it are then taken as they are. Where no array is additive, all are blended as wholes.
@@ -31,10 +33,11 @@ class Field:
     """
 
     axes: str
-    draw: bool = False
+    draw: str | None = None
     additive: bool = False
     start: float = 0.0
     exact: bool = False
+    whole: bool = False
     foreseen: bool = False
 
 
@@ -44,13 +47,14 @@ SCALE = Field("one", start=1.0, exact=True)
 
 @dataclass
 class State:
-    """Arrays by name, and what they are about. Arrays may hold spare room at the end of their features axis."""
+    """Arrays by name, and what they are about. Arrays may hold spare room at the end of their features axis, and in their rooms."""
 
     form: str
     dtype: np.dtype[Any]
     seed: int
     fields: dict[str, Field]
     sizes: dict[str, int]
+    rooms: dict[str, int] = field(default_factory=dict)  # the axes that grow when they are full, and their sizes now
     grow_features: bool = False
     grow_classes: bool = False
     n_features: int = 0
@@ -93,13 +97,14 @@ class State:
         other = copy.copy(self)
         other.arrays = {name: array.copy() for name, array in self.arrays.items()}
         other.columns = None if self.columns is None else dict(self.columns)
+        other.rooms = dict(self.rooms)
         return other
 
     def allocate(self) -> None:
         """Make the arrays for the present number of features and classes."""
         self.arrays["count"] = np.zeros(2, np.int64)
         for name in self.fields:
-            self.arrays[name] = self._entries(name, {**self.sizes, **self._extent()})
+            self.arrays[name] = self._entries(name, self._extent())
 
     def average(self, clock: Array) -> None:
         """Add the arrays of an average."""
@@ -125,19 +130,26 @@ class State:
 
     def widen(self, n_features: int) -> bool:
         """Make room for more features; old entries keep their place and their values. Whether any array had to be made anew."""
-        anew = False
         self.n_features = n_features
+        return self._stretch("features", n_features + 1)
+
+    def extend(self, room: str, size: int) -> None:
+        """Make an axis that is full longer."""
+        self.rooms[room] = size
+        self._stretch(room, size)
+
+    def _stretch(self, axis: str, least: int) -> bool:
+        anew = False
         for name, array in self.arrays.items():
             role = self.fields.get(name.split(".")[-1])
-            if role is None or "features" not in role.axes.split():
+            axes = [] if role is None else role.axes.split()
+            if axis not in axes or array.shape[axes.index(axis)] >= least:
                 continue
-            axis = role.axes.split().index("features")
-            if array.shape[axis] < n_features + 1:
-                extent = {**self.sizes, **self._extent(), "features": max(n_features + 1, array.shape[axis] * 3 // 2)}
-                wider = self._entries(name, extent)
-                wider[tuple(slice(size) for size in array.shape)] = array
-                self.arrays[name] = wider
-                anew = True
+            size = max(least, array.shape[axes.index(axis)] * 3 // 2) if axis == "features" else least
+            longer = self._entries(name, {**self._extent(), axis: size})
+            longer[tuple(slice(size) for size in array.shape)] = array
+            self.arrays[name] = longer
+            anew = True
         self.version += anew
         return anew
 
@@ -159,9 +171,11 @@ class State:
         k = int(np.searchsorted(self.classes, label)) if order else 0
         for name, array in list(self.arrays.items()):
             role = self.fields.get(name.split(".")[-1])
-            first_axis = "" if role is None else role.axes.split()[0]
+            axes = [""] if role is None else role.axes.split()
+            first_axis = axes[0]
             if first_axis in ("classes", "ranks"):
-                fresh = self._entries(name, {**self.sizes, "features": array.shape[-1], first_axis: 1}, first=order)
+                extent = dict(zip(axes, array.shape, strict=True))
+                fresh = self._entries(name, {**extent, first_axis: 1}, first=order)
                 place = k + (first_axis == "ranks")
                 self.arrays[name] = np.ascontiguousarray(np.insert(array, place, fresh[0], axis=0))
         if "class_counts" in self.arrays:
@@ -183,7 +197,7 @@ class State:
             or (self.form == "binary" and len(labels) != 2)
         ):
             raise ModelFileError("The model file is damaged: its labels are not those of a classifier.")
-        extent = {**self.sizes, **self._extent()}
+        extent = self._extent()
         expected: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {"count": (np.dtype(np.int64), (2,))}
         for name, role in self.fields.items():
             expected[name] = (self._dtype(role), tuple(extent[axis] for axis in role.axes.split()))
@@ -208,30 +222,32 @@ class State:
                 raise ModelFileError(
                     f"The model file is damaged: its array {name!r} is missing or has the wrong shape or type."
                 )
-
-        rooms = {
-            size
-            for name, role in self.fields.items()
-            for axis, size in zip(role.axes.split(), self.arrays[name].shape, strict=True)
-            if axis == "features"
-        }
-        if len(rooms) > 1:
-            raise ModelFileError("The model file is damaged: its arrays have room for different numbers of features.")
+        for axis in ("features", *self.rooms):
+            sizes = {
+                size
+                for name, role in self.fields.items()
+                for kind, size in zip(role.axes.split(), self.arrays[name].shape, strict=True)
+                if kind == axis
+            }
+            if len(sizes) > 1:
+                raise ModelFileError(f"The model file is damaged: its arrays have room for different numbers of {axis}.")
+            self.rooms |= {axis: size for size in sizes if axis in self.rooms}
 
     def _dtype(self, role: Field) -> np.dtype[Any]:
-        return np.dtype(np.float64) if role.exact else self.dtype
+        return np.dtype(np.int64 if role.whole else np.float64) if role.exact or role.whole else self.dtype
 
     def _fits(self, name: str, shape: tuple[int, ...], least: tuple[int, ...]) -> bool:
         role = self.fields.get(name)
         axes = role.axes.split() if role else [""] * len(shape)
         return all(
-            size >= wanted if axis == "features" else size == wanted
+            size >= wanted if axis == "features" or axis in self.rooms else size == wanted
             for axis, size, wanted in zip(axes, shape, least, strict=True)
         )
 
     def _extent(self) -> dict[str, int]:
         classes = 0 if self.classes is None else len(self.classes)
-        return {"one": 1, "features": self.n_features + 1, "classes": classes, "ranks": classes + 1}
+        known = {"one": 1, "features": self.n_features + 1, "classes": classes, "ranks": classes + 1}
+        return {**self.sizes, **self.rooms, **known}
 
     def _entries(self, name: str, extent: dict[str, int], first: int = 0) -> Array:
         """Fresh entries of an array. What is drawn depends on (seed, field, row) alone, so that growing piece by piece draws what
@@ -246,16 +262,17 @@ class State:
             return fresh
         rows, width = (1, shape[0]) if len(shape) == 1 else shape
         stream = list(self.fields).index(plain)
-        return drawn(self.seed, stream, first, rows, width).reshape(shape).astype(self.dtype)
+        numbers = drawn(self.seed, stream, first, rows, width)
+        numbers = 0.2 * numbers - 0.1 if role.draw == "uniform" else ndtri(np.maximum(numbers, 2.0**-54))
+        return numbers.reshape(shape).astype(self.dtype)
 
 
 def drawn(seed: int, stream: int, first: int, rows: int, width: int) -> Array:
-    """Rows of U(-0.1, 0.1) from a counter-based generator: row j depends on (seed, stream, j) alone."""
+    """Rows of U(0, 1) from a counter-based generator: row j depends on (seed, stream, j) alone."""
     steps = -(-width // 4)  # Philox gives four numbers a step of its counter
     bits = np.random.Philox(key=(stream << 64) | seed)
     bits.advance(first * steps)
-    numbers = np.random.Generator(bits).random((rows, 4 * steps))
-    return 0.2 * numbers[:, :width] - 0.1
+    return np.random.Generator(bits).random((rows, 4 * steps))[:, :width]
 
 
 def _kind(labels: Array) -> str:

@@ -11,7 +11,7 @@ from onepass.compiled.average import room, show, tick
 from onepass.compiled.borrow import borrowed, held
 from onepass.compiled.kernel import kernel
 from onepass.compiled.rows import DenseRows, SparseRows, row
-from onepass.compiled.rules import TOO_LARGE, learn, score, scratch
+from onepass.compiled.rules import PASSIVE, learn, score, scratch
 from onepass.compiled.verb import verb
 
 # A gate says how much each row weighs. Weights: one weight a row, or `every` for all rows if there are none.
@@ -44,7 +44,8 @@ def sound(scores: Any, largest: Any) -> Any:
 def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count: Any) -> Any:
     """Predict each row, then learn from it; the scores from before go to `scores`. Returns the number of rows done.
 
-    A row whose scores or squared norm overflow or are not numbers ends the loop before it changes anything. Prediction is this very
+    A row whose scores or squared norm overflow or are not numbers, or for which there is no room, ends the loop before it changes
+    anything. Prediction is this very
     loop with weight 0 for every row, so a score seen while learning is to the bit the one that `decision_function` would have given.
     """
     own, own_spare = scratch(model), room(average)
@@ -61,7 +62,7 @@ def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count:
         share = weight(gate, t, scores[t])
         if share > 0:
             moved = learn(model, x, y[t], share, s)
-            if moved == TOO_LARGE:
+            if moved < PASSIVE:
                 break
             seen += 1
             updates += moved

@@ -8,8 +8,8 @@ from typing import Any
 from onepass.compiled.kernel import kernel
 from onepass.compiled.verb import verb
 
-# What `learn` answers: the row was too large to learn from, nothing changed, the weights moved.
-TOO_LARGE, PASSIVE, UPDATED = -1, 0, 1
+# What `learn` answers: the state has no room for the step, the row was too large to learn from, nothing changed, the weights moved.
+NO_ROOM, TOO_LARGE, PASSIVE, UPDATED = -2, -1, 0, 1
 
 Scores = namedtuple("Scores", "scores")  # the least that a scratch holds
 

@@ -379,8 +379,8 @@ class PAMOClassifier(Classifier, _MaxOut):
     """
 
     _forms: ClassVar[dict[str, dict[str, Field]]] = {
-        "binary": {"U": Field("features pieces", draw=True), "w": Field("dimensions", draw=True)},
-        "multiclass": {"U": Field("features pieces", draw=True), "W": Field("classes dimensions", draw=True)},
+        "binary": {"U": Field("features pieces", draw="uniform"), "w": Field("dimensions", draw="uniform")},
+        "multiclass": {"U": Field("features pieces", draw="uniform"), "W": Field("classes dimensions", draw="uniform")},
     }
 
     def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
@@ -428,7 +428,7 @@ class PAMORegressor(Regressor, _MaxOut):
     epsilon: float = 0.1
 
     _forms: ClassVar[dict[str, dict[str, Field]]] = {
-        "regression": {"U": Field("features pieces", draw=True), "w": Field("dimensions", draw=True)}
+        "regression": {"U": Field("features pieces", draw="uniform"), "w": Field("dimensions", draw="uniform")}
     }
 
     def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:

@@ -1,0 +1,3 @@
+"""Local models: many small linear ones, each for a part of the space."""
+
+__all__: list[str] = []

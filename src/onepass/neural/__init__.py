@@ -1,0 +1,3 @@
+"""Networks that learn online."""
+
+__all__: list[str] = []
