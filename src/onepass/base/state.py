@@ -231,7 +231,8 @@ class State:
             }
             if len(sizes) > 1:
                 raise ModelFileError(f"The model file is damaged: its arrays have room for different numbers of {axis}.")
-            self.rooms |= {axis: size for size in sizes if axis in self.rooms}
+            if axis in self.rooms:
+                self.rooms[axis] = max(sizes, default=0)
 
     def _dtype(self, role: Field) -> np.dtype[Any]:
         return np.dtype(np.int64 if role.whole else np.float64) if role.exact or role.whole else self.dtype

@@ -1,3 +1,5 @@
 """Kernel learners, with and without a budget, and what approximates them."""
 
-__all__: list[str] = []
+from onepass.kernel.expansions import KernelOGD, KernelPA, KernelPARegressor, KernelPerceptron
+
+__all__ = ["KernelOGD", "KernelPA", "KernelPARegressor", "KernelPerceptron"]

@@ -1,0 +1,302 @@
+"""What all kernel models have: a kernel, a support set, and a budget for it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
+from functools import cache
+from numbers import Integral, Real
+from typing import Any, ClassVar, NoReturn, Self
+
+import numba
+import numpy as np
+import scipy.sparse as sp
+from numba.core import config, types
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from onepass.base import Field, Learner, ModelFileError, State
+from onepass.base.inputs import Rows
+from onepass.base.state import Array
+from onepass.compiled import support as book
+from onepass.compiled.kernels import KERNELS, Custom, Given, Kernel
+from onepass.compiled.support import POLICIES, Dense, Numbered, Sparse, Support
+from onepass.compiled.tasks import ManyClasses, TwoClasses
+
+# CSR rows of so many features at the most are kept as dense columns, which are compared ten times faster.
+NARROW = 1024
+
+# The room that a support set starts with, and the size at which one without a budget says that it hurts.
+FIRST_SLOTS, FIRST_ENTRIES, HURTS = 64, 16, 8192
+
+# Kinds of kernel that are no entries of KERNELS.
+PRECOMPUTED, CUSTOM = -1, -2
+
+# What parameter selection tries for gamma.
+GAMMAS = tuple(4.0**k for k in range(-5, 3))
+
+
+@dataclass(eq=False, repr=False)
+class KernelModel(Learner):
+    """f(x) = sum_i A_i k(x_i, x) over the support vectors x_i, a row of coefficients A for each score."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [StrOptions({*KERNELS, "precomputed"}), callable],
+        "gamma": [Interval(Real, 0, None, closed="neither"), None],
+        "degree": [Interval(Integral, 1, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+    }
+
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: float | None = None
+    degree: int = 3
+    coef0: float = 1.0
+    fit_intercept: bool = False
+
+    # --- what a subclass may say ---
+
+    def _most(self) -> int:
+        """The most support vectors that may be held; 0 if any number may."""
+        return 0
+
+    def _policy(self) -> int:
+        return 0
+
+    def _keeps_pairs(self) -> bool:
+        """Whether the rule needs the kernel values of the support vectors with each other."""
+        return False
+
+    # --- the support set ---
+
+    @property
+    def support_size_(self) -> int:
+        """How many support vectors are held."""
+        return int(self._attribute("support_size_").arrays["book"][book.SIZE])
+
+    @property
+    def support_(self) -> Array:
+        """The number of the example that each support vector was, counted from 0 among those that were learned from."""
+        return self._attribute("support_").arrays["born"][: self.support_size_].copy()
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The support vectors, a row each: an array, or a `csr_array` where they are kept sparse. For given kernel values there are
+        none, but their numbers in `support_`."""
+        state, n = self._attribute("support_vectors_"), self.support_size_
+        arrays = state.arrays
+        if self.kernel == "precomputed":
+            raise AttributeError('With kernel="precomputed" the support vectors are known by their numbers only: see support_.')
+        if state.rooms["dense"]:
+            return np.ascontiguousarray(arrays["Z"][1 : state.n_features + 1, :n].T)
+        held = np.arange(state.rooms["entries"]) < arrays["length"][:n, None]
+        indptr = np.concatenate([[0], np.cumsum(arrays["length"][:n])])
+        parts = (arrays["values"][:n][held], arrays["index"][:n][held], indptr)
+        return sp.csr_array(parts, shape=(n, state.n_features))
+
+    @property
+    def dual_coef_(self) -> Array:
+        """The coefficients of the support vectors: (1, n), or (K, n) for many classes; the average's, where there is one."""
+        state = self._attribute("dual_coef_")
+        return self._averaged(state, "A")[:, : self.support_size_].copy()
+
+    # --- what the base asks ---
+
+    def _fields(self, form: str) -> dict[str, Field]:
+        scores = "classes" if form == "multiclass" else "one"
+        return {
+            "A": Field(f"{scores} support", additive=True),
+            "Z": Field("features dense", foreseen=True),
+            "index": Field("support entries", whole=True),
+            "values": Field("support entries"),
+            "length": Field("support", whole=True),
+            "norms": Field("support"),
+            "born": Field("support", whole=True),
+            "gram": Field("pairs pairs"),
+            "response": Field(f"{scores} pairs"),
+            "book": Field("book", whole=True),
+            "gamma": Field("one", exact=True),
+        }
+
+    def _sizes(self) -> dict[str, int]:
+        return {"book": book.BOOK}
+
+    def _rooms(self) -> dict[str, int]:
+        return {"support": 0, "dense": 0, "entries": 0, "pairs": 0}
+
+    def _first_state(
+        self, rows: Rows | None, names: list[str] | None, target: Any, classes: Any, grow: bool, whole: bool
+    ) -> State:
+        fixed = callable(self.kernel) or self.kernel == "precomputed"
+        if fixed and (rows is None or self.grow):
+            raise ValueError(
+                f"kernel={self.kernel!r} needs rows whose width is known from the start: pass arrays, and grow=False or None."
+            )
+        state: State = super()._first_state(rows, names, target, classes, grow and not fixed, whole)
+        state.arrays["gamma"][0] = 1.0 if rows is None else 1.0 / max(rows.width, 1)
+        state.arrays["book"][book.KIND] = self._kind()
+        if self.kernel == "precomputed":
+            state.extend("entries", 1)
+        elif rows is None or (rows.sparse and (grow or rows.width > NARROW) and not fixed):
+            state.extend("entries", FIRST_ENTRIES)
+        self._extend_slots(state)
+        return state
+
+    def _extend_slots(self, state: State) -> None:
+        slots, most = max(FIRST_SLOTS, 2 * state.rooms["support"]), self._most()
+        slots = min(slots, most) if most else slots
+        state.extend("support", slots)
+        if state.rooms["entries"] == 0:
+            state.extend("dense", slots)
+        if self._keeps_pairs():
+            state.extend("pairs", slots)
+
+    def _make_room(self, state: State) -> bool:
+        page = state.arrays["book"]
+        slots, entries = page[book.MORE_SLOTS], int(page[book.MORE_ENTRIES])
+        page[[book.MORE_SLOTS, book.MORE_ENTRIES]] = 0
+        if slots:
+            if state.rooms["support"] == HURTS and not self._most():
+                warnings.warn(
+                    f"This {type(self).__name__} holds {HURTS} support vectors, and each prediction looks at all of them. They become"
+                    f" more with every error: with a budget, {self._advice()}, the cost stays what it is.",
+                    stacklevel=2,
+                )
+            self._extend_slots(state)
+        if entries:
+            state.extend("entries", max(entries, 2 * state.rooms["entries"]))
+        return bool(slots or entries)
+
+    def _advice(self) -> str:
+        return f"for example budget={HURTS // 8}"
+
+    def _kind(self) -> int:
+        return CUSTOM if callable(self.kernel) else PRECOMPUTED if self.kernel == "precomputed" else KERNELS[self.kernel]
+
+    def _support(self, arrays: Mapping[str, Any]) -> Support:
+        state = self._fitted()
+        page = arrays["book"]
+        if page[book.KIND] != self._kind() or bool(state.rooms["pairs"]) != self._keeps_pairs():
+            raise ValueError(
+                f"`kernel` and what decides on the arrays of a {type(self).__name__} can't change once learning has begun. Call fit to"
+                " start anew."
+            )
+        if 0 < self._most() < page[book.SIZE]:
+            raise ValueError(f"There are {page[book.SIZE]} support vectors already: the budget can't be {self._most()} now.")
+        store: Any
+        if self.kernel == "precomputed":
+            kernel: Any = Given(state.n_features)
+            store = Numbered(arrays["index"], arrays["norms"])
+        else:
+            gamma = float(arrays["gamma"][0] if self.gamma is None else self.gamma)
+            kernel = Kernel(self._kind(), gamma, int(self.degree), float(self.coef0))
+            if callable(self.kernel):
+                kernel = Custom(compiled(self.kernel, state.dtype), state.n_features)
+            if state.rooms["dense"]:
+                store = Dense(arrays["Z"], arrays["norms"])
+            else:
+                store = Sparse(arrays["index"], arrays["values"], arrays["length"], arrays["norms"])
+        return Support(
+            kernel, store, arrays["born"], page, arrays["gram"], arrays["response"], self._most(), self._policy(), state.seed
+        )
+
+    def _task(self, form: str) -> Any:
+        return ManyClasses(2.0) if form == "multiclass" else TwoClasses(1.0)
+
+    def _weights(self, sample_weight: Any, n: int) -> Array | None:
+        weights = super()._weights(sample_weight, n)
+        if weights is not None and self.kernel == "precomputed" and not weights.all():
+            raise ValueError(
+                'With kernel="precomputed" examples are known by their numbers: sample_weight may not be 0. Leave their rows and'
+                " columns out."
+            )
+        return weights
+
+    def _refuse(self, rows: Rows, t: int) -> NoReturn:
+        if self.kernel in ("chi2", "intersection") and (np.asarray(rows.values(t)) < 0).any():
+            raise ValueError(
+                f"Row {t} of X has a negative number: the kernel {self.kernel!r} is for features that are not negative."
+            )
+        super()._refuse(rows, t)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.positive_only = self.kernel in ("chi2", "intersection")
+        return tags
+
+    def _pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        if callable(self.kernel):
+            raise ValueError("A model whose kernel is a function of yours can't be saved: files hold no code. Use pickle.")
+        return super()._pack()
+
+    @classmethod
+    def _unpack(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
+        model = super()._unpack(header, arrays)
+        if model._state is not None:
+            model._check_support(model._state)
+        return model
+
+    def _check_support(self, state: State) -> None:
+        """Raise ModelFileError unless the loop can follow what the arrays say."""
+        arrays, rooms = state.arrays, state.rooms
+        n, index, length = arrays["book"][book.SIZE], arrays["index"], arrays["length"]
+        sound = (
+            0 <= n <= rooms["support"]
+            and rooms["dense"] in (0, rooms["support"])
+            and rooms["pairs"] == (rooms["support"] if self._keeps_pairs() else 0)
+            and bool(rooms["dense"]) != bool(rooms["entries"])
+            and (index >= 0).all()
+            and (index < max(state.n_features, 1)).all()
+            and (length >= 0).all()
+            and (length <= rooms["entries"]).all()
+        )
+        if not sound:
+            raise ModelFileError("The model file is damaged: its support set is not one.")
+
+
+@dataclass(eq=False, repr=False)
+class Budgeted(KernelModel):
+    """A kernel model that may have a budget, and a policy for when it is used up."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "budget": [Interval(Integral, 1, None, closed="left"), None],
+        "policy": [StrOptions(set(POLICIES))],
+        "random_state": ["random_state"],
+    }
+
+    _: KW_ONLY
+    budget: int | None = None
+    policy: str = "oldest"
+    random_state: Any = None
+
+    def _most(self) -> int:
+        return int(self.budget or 0)
+
+    def _policy(self) -> int:
+        return POLICIES[self.policy]
+
+    def _keeps_pairs(self) -> bool:
+        return self.budget is not None and self.policy == "redundant"
+
+
+@cache
+def compiled(function: Callable[..., Any], dtype: np.dtype[Any]) -> Any:
+    """A user's function of two arrays as machine code, which is called by its address: one learner serves all functions."""
+    if config.DISABLE_JIT:
+        return function
+    return _Function(function, dtype)
+
+
+class _Function(types.WrapperAddressProtocol):
+    def __init__(self, function: Callable[..., Any], dtype: np.dtype[Any]) -> None:
+        row = types.Array(numba.from_dtype(dtype), 1, "C")
+        inner = function if hasattr(function, "py_func") else numba.njit(function)
+        self._signature = types.float64(row, row)
+        self._code = numba.cfunc(self._signature)(inner.py_func)
+
+    def __wrapper_address__(self) -> int:
+        return int(self._code.address)
+
+    def signature(self) -> Any:
+        return self._signature
