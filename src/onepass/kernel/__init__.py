@@ -1,3 +1,5 @@
 """Kernel learners, with and without a budget, and what approximates them."""
 
-__all__: list[str] = []
+from onepass.kernel.fourier import FOGD
+
+__all__ = ["FOGD"]
