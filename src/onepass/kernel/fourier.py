@@ -142,7 +142,7 @@ class FOGD(Classifier):
     >>> from onepass import FOGD
     >>> X = np.random.default_rng(0).uniform(-1, 1, (3000, 2))
     >>> y = (X**2).sum(axis=1) < 0.5
-    >>> model = FOGD(gamma=2.0, random_state=0).fit(X[:2000], y[:2000])
+    >>> model = FOGD(gamma=2.0, average=True, random_state=0).fit(X[:2000], y[:2000])
     >>> model.score(X[2000:], y[2000:]) > 0.95
     True
     """
@@ -185,7 +185,9 @@ class FOGD(Classifier):
     def _check_settled(self, state: State) -> None:
         super()._check_settled(state)
         if state.arrays["gamma"][0] != self._width_for(state):
-            raise ValueError("`gamma` can't change once learning has begun: the weights are for the old one. Call fit to start anew.")
+            raise ValueError(
+                "`gamma` can't change once learning has begun: the weights are for the old one. Call fit to start anew."
+            )
 
     def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
         U, gamma, rate = arrays["U"], arrays["gamma"], float(self.rate)
