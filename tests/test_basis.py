@@ -42,7 +42,9 @@ def test_given_centres(storage: Any) -> None:
     stage = RBFBasis(centres, gamma=0.6).fit(storage(X))
     expected = bases(X, centres, 0.6)
     np.testing.assert_allclose(stage.transform(storage(X)), expected, rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(RBFBasis(centres.tolist(), gamma=0.6).learn_transform(storage(X)), expected, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(
+        RBFBasis(centres.tolist(), gamma=0.6).learn_transform(storage(X)), expected, rtol=1e-12, atol=1e-14
+    )
     np.testing.assert_allclose(stage.transform_one(X[5]), expected[5], rtol=1e-12)
     np.testing.assert_array_equal(stage.centres_, centres)
     assert stage.t_ == N
@@ -170,7 +172,9 @@ def test_names_of_columns() -> None:
     frame = pd.DataFrame(X, columns=list("abc"))
     stage = RBFBasis(X[:2]).fit(frame)
     assert stage.feature_names_in_.tolist() == list("abc")
-    np.testing.assert_allclose(list(stage.transform_one(dict(zip("abc", X[4], strict=True))).values()), stage.transform(frame)[4])
+    np.testing.assert_allclose(
+        list(stage.transform_one(dict(zip("abc", X[4], strict=True))).values()), stage.transform(frame)[4]
+    )
 
 
 def test_bad_rows_leave_no_trace() -> None:

@@ -98,6 +98,17 @@ def test_many_classes(storage: Any, known: bool) -> None:
     assert np.array_equal(model.predict(X), (hidden @ batch(hidden, 2 * targets - 1, 1e-3)).argmax(axis=1))
 
 
+def test_layer_is_drawn_for_the_number_of_features() -> None:
+    """a.x does not grow with the features, unless they are still to come."""
+    X = np.random.default_rng(0).normal(size=(500, 400))
+    known = OSELMRegressor(200, random_state=0).fit(X, X[:, 0])
+    growing = OSELMRegressor(200, random_state=0, grow=True).fit(X, X[:, 0])
+    A, drawn = known._state.arrays["A"], growing._state.arrays["A"][:401]
+    np.testing.assert_array_equal(A[0], drawn[0])
+    np.testing.assert_allclose(A[1:] * 20, drawn[1:], rtol=1e-12)
+    assert np.std(X @ A[1:]) == pytest.approx(1, abs=0.05)
+
+
 def test_weight_two_is_the_row_twice() -> None:
     X, y = problem()
     heavy = OSELMRegressor(H, random_state=2).fit(X, y, sample_weight=np.full(N, 2.0))

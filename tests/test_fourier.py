@@ -79,9 +79,7 @@ def test_products_of_features_are_the_kernel(gamma: float) -> None:
     ((1 + k^4)/2 - k^2) / D, k being the kernel."""
     X = np.random.default_rng(0).normal(size=(40, 3))
     kernel = np.exp(-gamma * ((X - X[0]) ** 2).sum(axis=1))
-    error = {
-        D: np.sqrt(np.mean([(products(D, gamma, X, seed) - kernel) ** 2 for seed in range(300)])) for D in (100, 1600)
-    }
+    error = {D: np.sqrt(np.mean([(products(D, gamma, X, seed) - kernel) ** 2 for seed in range(300)])) for D in (100, 1600)}
     assert error[100] / error[1600] == pytest.approx(4, rel=0.1)
     assert error[1600] == pytest.approx(np.sqrt(np.mean((1 + kernel**4) / 2 - kernel**2) / 1600), rel=0.1)
     assert products(50, gamma, X, 0)[0] == pytest.approx(1.0, abs=1e-12)

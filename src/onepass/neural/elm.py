@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from onepass.base import Classifier, Field, Learner, Regressor
+from onepass.base import Classifier, Field, Learner, Regressor, State
 from onepass.compiled.average import at, height, workspace
 from onepass.compiled.covariance import Full, stretch, tighten, variance
 from onepass.compiled.kernel import kernel
@@ -147,6 +147,9 @@ class _OSELM(Learner):
     def _sizes(self) -> dict[str, int]:
         return {"hidden": self.hidden, "units": self.hidden + 1}
 
+    def _prepare(self, state: State) -> None:
+        state.arrays["A"][1:] /= np.sqrt(state.n_features)
+
     def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
         rest = Full(arrays["Sigma"]), ACTIVATIONS[self.activation], float(self.ridge)
         return Multiclass(arrays["A"], arrays["W"], *rest) if form == "multiclass" else One(arrays["A"], arrays["w"], *rest)
@@ -164,7 +167,8 @@ class OSELMClassifier(Classifier, _OSELM):
     its own beta, with the target 1 for its examples and 0 for the others, and the largest score wins. Targets of 1 and -1 would
     lead to the same labels, but with 0 a label that comes late has had its targets from the start.
 
-    Standardise the features first (:class:`onepass.StandardScaler`): all a_i and b_i are drawn from N(0, 1).
+    a_i is drawn from N(0, I/d), so that a_i.x is about as large as b_i, from N(0, 1), if the features are; standardise them first
+    (:class:`onepass.StandardScaler`). A growing model, which does not know their number d, draws a_i from N(0, I).
 
     Parameters
     ----------
