@@ -25,7 +25,7 @@ from onepass.compiled.average import at, height, workspace
 from onepass.compiled.circle import circle
 from onepass.compiled.kernel import kernel
 from onepass.compiled.rows import DenseRow, add, dot, project, scaled
-from onepass.compiled.rules import PASSIVE, UPDATED, learn, rival, score, scratch
+from onepass.compiled.rules import PASSIVE, UPDATED, learn, rival, score, score_again, scratch
 
 Binary = namedtuple("Binary", "U w gamma rate")
 Multiclass = namedtuple("Multiclass", "U W gamma rate")
@@ -61,16 +61,21 @@ def _(m: Any) -> Any:
 
 
 @score.form(Binary)
-def _(m: Any, x: Any, s: Any) -> Any:
-    embed(m.U, m.gamma, x, s)
-    s.scores[0] = dot(m.w, features(x, s))
-
-
 @score.form(Multiclass)
 def _(m: Any, x: Any, s: Any) -> Any:
     embed(m.U, m.gamma, x, s)
-    for k in range(len(s.scores)):
-        s.scores[k] = dot(at(m.W, k), features(x, s))
+    score_again(m, x, s, s)
+
+
+@score_again.form(Binary)
+def _(m: Any, x: Any, s: Any, room: Any) -> Any:
+    room.scores[0] = dot(m.w, features(x, s))
+
+
+@score_again.form(Multiclass)
+def _(m: Any, x: Any, s: Any, room: Any) -> Any:
+    for k in range(len(room.scores)):
+        room.scores[k] = dot(at(m.W, k), features(x, s))
 
 
 @learn.form(Binary)

@@ -23,7 +23,7 @@ from onepass.compiled.kernel import kernel
 from onepass.compiled.passive_aggressive import ONE, tau
 from onepass.compiled.prototypes import Prototypes, differs, gap2, in_use, take_in
 from onepass.compiled.rows import add, dot, sqnorm
-from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, rival, score, scratch
+from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, rival, score, score_again, scratch
 
 # Row 0 of the weights is u, row k + 1 is v_k. A step of tau moves u by common tau x, and v_k by local tau x.
 Binary = namedtuple("Binary", "w prototypes C common local")
@@ -76,16 +76,21 @@ def _(m: Any) -> Any:
 
 
 @score.form(Binary)
-def _(m: Any, x: Any, s: Any) -> Any:
-    find(m.prototypes, x, s)
-    s.scores[0] = local_score(m.w, x, s)
-
-
 @score.form(Multiclass)
 def _(m: Any, x: Any, s: Any) -> Any:
     find(m.prototypes, x, s)
-    for c in range(len(s.scores)):
-        s.scores[c] = local_score(at(m.W, c), x, s)
+    score_again(m, x, s, s)
+
+
+@score_again.form(Binary)
+def _(m: Any, x: Any, s: Any, room: Any) -> Any:
+    room.scores[0] = local_score(m.w, x, s)
+
+
+@score_again.form(Multiclass)
+def _(m: Any, x: Any, s: Any, room: Any) -> Any:
+    for c in range(len(room.scores)):
+        room.scores[c] = local_score(at(m.W, c), x, s)
 
 
 @learn.form(Binary)

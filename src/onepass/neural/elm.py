@@ -23,7 +23,7 @@ from onepass.compiled.average import at, height, workspace
 from onepass.compiled.covariance import Full, stretch, tighten, variance
 from onepass.compiled.kernel import kernel
 from onepass.compiled.rows import DenseRow, dot, project, scaled
-from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, score, scratch
+from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, score, score_again, scratch
 
 SIGMOID, TANH, SIN, RELU = 0, 1, 2, 3
 ACTIVATIONS = {"sigmoid": SIGMOID, "tanh": TANH, "sin": SIN, "relu": RELU}
@@ -51,13 +51,6 @@ def activate(activation: Any, h: Any) -> Any:
     else:
         for i in range(len(h)):
             h[i] = zero if h[i] < 0 else h[i]
-
-
-@kernel
-def forward(m: Any, x: Any, s: Any) -> Any:
-    """The outputs of the hidden units."""
-    project(m.A, scaled(x, 1.0), s.hidden)
-    activate(m.activation, s.hidden)
 
 
 @kernel
@@ -90,16 +83,23 @@ def _(m: Any) -> Any:
 
 
 @score.form(One)
-def _(m: Any, x: Any, s: Any) -> Any:
-    forward(m, x, s)
-    s.scores[0] = dot(m.w, units(s))
-
-
 @score.form(Multiclass)
 def _(m: Any, x: Any, s: Any) -> Any:
-    forward(m, x, s)
-    for k in range(len(s.scores)):
-        s.scores[k] = dot(at(m.W, k), units(s))
+    """The hidden units, and the scores of the weights on them."""
+    project(m.A, scaled(x, 1.0), s.hidden)
+    activate(m.activation, s.hidden)
+    score_again(m, x, s, s)
+
+
+@score_again.form(One)
+def _(m: Any, x: Any, s: Any, room: Any) -> Any:
+    room.scores[0] = dot(m.w, units(s))
+
+
+@score_again.form(Multiclass)
+def _(m: Any, x: Any, s: Any, room: Any) -> Any:
+    for k in range(len(room.scores)):
+        room.scores[k] = dot(at(m.W, k), units(s))
 
 
 @learn.form(One)
