@@ -199,8 +199,14 @@ def agree(case: Case, X: Any, y: Any, codes: Any, tolerance: float = 1e-9, **mor
     return model, scores
 
 
+# Their twins are in test_fourier.py, test_local.py and test_elm.py.
+ELSEWHERE = {"FOGD", "LocalPA", "OSELMClassifier", "OSELMRegressor"}
+
+
 def test_every_learner_has_a_twin() -> None:
-    assert set(TWINS) == {name for name, cls in onepass.learners().items() if issubclass(cls, Classifier | Regressor)}
+    assert set(TWINS) | ELSEWHERE == {
+        name for name, cls in onepass.learners().items() if issubclass(cls, Classifier | Regressor)
+    }
 
 
 def compiled(case: Case, storage: str) -> bool:

@@ -32,6 +32,10 @@ ORDER = {
     "IELLIPClassifier": "b c",
     "PAMOClassifier": "dimensions hyperplanes C C_r alpha epsilon variant select",
     "PAMORegressor": "dimensions hyperplanes C C_r alpha epsilon variant select",
+    "FOGD": "components rate gamma",
+    "LocalPA": "prototypes C shared lam",
+    "OSELMClassifier": "hidden activation ridge",
+    "OSELMRegressor": "hidden activation ridge",
 }
 
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from onepass.compiled.kernel import kernel
 from onepass.compiled.rows import DenseRow, SparseRow, add, dot
-from onepass.compiled.rules import blend, score, scratch
+from onepass.compiled.rules import blend, score, score_again, scratch
 from onepass.compiled.verb import verb
 
 UNIFORM, DECAY, HALF_LIFE = 0, 1, 2
@@ -152,7 +152,7 @@ def _(average: Any) -> Any:
 
 @show.form(Lazy)
 def _(average: Any, s: Any, room: Any, x: Any, out: Any) -> Any:
-    score(average.lag, x, room)
+    score_again(average.lag, x, s, room)
     factor = out.dtype.type(average.clock[FACTOR])
     for k in range(len(out)):
         out[k] = s.scores[k] - factor * room.scores[k]
