@@ -160,17 +160,12 @@ def _(average: Any, s: Any, room: Any, x: Any, out: Any) -> Any:
 
 @tick.form(Lazy)
 def _(average: Any, model: Any, t: Any, moved: Any) -> Any:
-    advance(average.gap, average.clock, t)
-
-
-@kernel
-def advance(gap: Any, clock: Any, t: Any) -> Any:
-    """Let the average catch up with the weights after example t."""
+    clock = average.clock
     clock[FACTOR] = clock[FACTOR] * keep(clock, t - 1, t) if t > 1 else 1.0
     if clock[FACTOR] < 1e-12:  # fold c into q before it underflows: O(d), once in forty half-lives
-        flat = gap.reshape(-1)
-        for i in range(len(flat)):
-            flat[i] *= clock[FACTOR]
+        gap = average.gap.reshape(-1)
+        for i in range(len(gap)):
+            gap[i] *= clock[FACTOR]
         clock[FACTOR] = 1.0
 
 

@@ -281,8 +281,9 @@ class Projectron(KernelModel, Classifier):
     """The Projectron: a kernel perceptron that takes a mistake in only if the support vectors can't stand for it.
 
     delta^2 = k(x, x) - k' K^-1 k is the squared distance of x from the span of the support vectors. A mistake with delta^2 at most
-    the threshold is projected on them, A += y K^-1 k; any other joins them. When a budget is used up, all are projected. Projectron++ (`plus=True`) also learns from examples with 0 < y f(x) < 1, by a projected step of at most 1, if the loss
-    is worth what the projection spoils.
+    the threshold is projected on them, A += y K^-1 k; any other joins them. When a budget is used up, all are projected.
+    Projectron++ (`plus=True`) also learns from examples with 0 < y f(x) < 1, by a projected step of at most 1, if the loss is worth
+    what the projection spoils.
 
     Parameters
     ----------
