@@ -26,6 +26,7 @@ from onepass.compiled.circle import circle
 from onepass.compiled.kernel import kernel
 from onepass.compiled.rows import DenseRow, add, dot, project, scaled
 from onepass.compiled.rules import PASSIVE, UPDATED, learn, rival, score, score_again, scratch
+from onepass.kernel.model import GAMMAS
 
 Binary = namedtuple("Binary", "U w gamma rate")
 Multiclass = namedtuple("Multiclass", "U W gamma rate")
@@ -172,7 +173,7 @@ class FOGD(Classifier):
         "binary": {**_frequencies, "w": Field("bases", additive=True)},
         "multiclass": {**_frequencies, "W": Field("classes bases", additive=True)},
     }
-    _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"rate": POWERS_OF_TWO, "gamma": POWERS_OF_TWO}
+    _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"gamma": GAMMAS, "rate": POWERS_OF_TWO}
 
     def _sizes(self) -> dict[str, int]:
         return {"components": self.components, "bases": 2 * self.components + 1}

@@ -16,7 +16,6 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from onepass.base import Classifier, Field
-from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.state import Array
 from onepass.compiled.average import at, height, workspace
 from onepass.compiled.kernel import kernel
@@ -199,7 +198,6 @@ class LocalPA(Classifier):
         "binary": {**_means, "w": Field("models features", additive=True)},
         "multiclass": {**_means, "W": Field("classes models features", additive=True)},
     }
-    _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"C": POWERS_OF_TWO}
 
     @property
     def prototypes_(self) -> Array:
@@ -208,6 +206,10 @@ class LocalPA(Classifier):
         counts = state.arrays["counts"]
         held = np.count_nonzero(counts)
         return state.arrays["sums"][:held, 1 : state.n_features + 1] / counts[:held, None]
+
+    @property
+    def _grid(self) -> dict[str, tuple[Any, ...]]:
+        return {"C": tuple(4.0**k for k in range(-5, 2))} | ({"lam": (0.1, 0.3, 1.0, 3.0)} if self.shared else {})
 
     def _sizes(self) -> dict[str, int]:
         return {"prototypes": self.prototypes, "models": self.prototypes + 1}
