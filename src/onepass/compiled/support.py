@@ -38,7 +38,7 @@ from onepass.compiled.verb import Form, verb
 
 Dense = namedtuple("Dense", "Z norms")
 Sparse = namedtuple("Sparse", "index values length norms")
-Numbered = namedtuple("Numbered", "index norms")
+Numbered = namedtuple("Numbered", "index norms width")  # numbers start anew with each pass over `width` examples
 
 # born: the number of the example in each slot. gram (kernel values of support vectors) and response (f at each of them) are empty
 # where no one needs them.
@@ -159,7 +159,7 @@ for Row in (DenseRow, SparseRow):
 
     @put.form(Numbered, Row)
     def _(store: Any, i: Any, x: Any, a: Any, came: Any) -> Any:
-        store.index[i, 0] = came
+        store.index[i, 0] = came % store.width
         store.norms[i] = a
 
     @lacking.form(Dense, Row)

@@ -186,7 +186,7 @@ class KernelModel(Learner):
         store: Any
         if self.kernel == "precomputed":
             kernel: Any = Given(state.n_features)
-            store = Numbered(arrays["index"], arrays["norms"])
+            store = Numbered(arrays["index"], arrays["norms"], state.n_features)
         else:
             gamma = float(arrays["gamma"][0] if self.gamma is None else self.gamma)
             kernel = Kernel(self._kind(), gamma, int(self.degree), float(self.coef0))
