@@ -80,6 +80,10 @@ class Learner(Estimator):
         """Whether the learner can only be taught by `fit`, with all of the data at hand."""
         return False
 
+    def _fails_late(self) -> bool:
+        """Whether a row may be refused that looks sound, so that only a copy of the state, however large, can undo a pass."""
+        return False
+
     def _make_room(self, state: State) -> bool:
         """Make room for what the rule could not take in, if that is why it ended the loop; whether there is any now."""
         return False
@@ -348,7 +352,7 @@ class Learner(Estimator):
     def _guarded_pass(self, state: State, rows: Rows, target: Any, weights: Array | None, pieces: Any) -> None:
         """Run the pass so that an error leaves no trace: by a copy of the state where that is small or smaller than the data, else
         by looking at the data first."""
-        saved = state.copy() if state.nbytes <= max(rows.nbytes, COPIED_ALWAYS) else None
+        saved = state.copy() if state.nbytes <= max(rows.nbytes, COPIED_ALWAYS) or self._fails_late() else None
         try:
             if saved is None:
                 self._check_first(state, rows, target)

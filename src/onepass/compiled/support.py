@@ -170,9 +170,12 @@ for Row in (DenseRow, SparseRow):
 
 @put.form(Sparse, SparseRow)
 def _(store: Any, i: Any, x: Any, a: Any, came: Any) -> Any:
-    store.length[i], store.norms[i] = len(x.values), a
-    for p in range(len(x.values)):
-        store.index[i, p], store.values[i, p] = x.indices[p], x.values[p]
+    p = 0
+    for j in range(len(x.values)):
+        if x.values[j] != 0:
+            store.index[i, p], store.values[i, p] = x.indices[j], x.values[j]
+            p += 1
+    store.length[i], store.norms[i] = p, a
 
 
 @put.form(Sparse, DenseRow)

@@ -212,6 +212,24 @@ class KernelModel(Learner):
             )
         return weights
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        by_class = getattr(self, "class_weight", None)
+        if self.kernel == "precomputed" and isinstance(by_class, dict) and 0 in by_class.values():
+            raise ValueError(
+                'With kernel="precomputed" examples are known by their numbers: no class_weight may be 0. Leave their rows and columns'
+                " out."
+            )
+
+    def _fails_late(self) -> bool:
+        return callable(self.kernel) or self.kernel == "poly"  # a number that is not finite may come from a row that is
+
+    def _check_finite(self, rows: Rows, dtype: np.dtype[Any]) -> None:
+        super()._check_finite(rows, dtype)
+        if self.kernel in ("chi2", "intersection"):
+            for t in np.flatnonzero((rows.data < 0).sum(axis=1)):
+                self._refuse(rows, int(t))
+
     def _refuse(self, rows: Rows, t: int) -> NoReturn:
         if self.kernel in ("chi2", "intersection") and (np.asarray(rows.values(t)) < 0).any():
             raise ValueError(
@@ -243,6 +261,8 @@ class KernelModel(Learner):
         n, index, length = arrays["book"][book.SIZE], arrays["index"], arrays["length"]
         sound = (
             0 <= n <= rooms["support"]
+            and arrays["book"][book.KIND] == self._kind()
+            and (self.kernel != "precomputed" or rooms["entries"] > 0)
             and rooms["dense"] in (0, rooms["support"])
             and rooms["pairs"] == (rooms["support"] if self._keeps_pairs() else 0)
             and bool(rooms["dense"]) != bool(rooms["entries"])
