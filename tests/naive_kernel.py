@@ -1,8 +1,8 @@
-"""Every kernel learner once more, in the plainest NumPy: a list of support vectors, and every kernel value worked out when it is needed.
+"""Every kernel learner once more, in the plainest NumPy: a list of support vectors, and kernel values worked out when they are needed.
 
-A twin learns beside its model: `learn` is told which examples the model holds after the step. It follows the model where the paper leaves
-a choice (which of equally good vectors goes, or any at random; whether a loss that is zero but for rounding counts) and fails if the
-model chose otherwise than it may.
+A twin learns beside its model: `learn` is told which examples the model holds after the step. It follows the model where the paper
+leaves a choice (which of equally good vectors goes, or any at random; whether a loss that is zero but for rounding counts), and fails
+if the model chose otherwise than it may.
 """
 
 from __future__ import annotations
@@ -111,7 +111,11 @@ class Budgeted(Expansion):
         elif self.policy != "stop":
             others = list(self.vectors)
             self.add(x, y, a)
-            allowed = {"random": lambda: others, "oldest": lambda: [min(others, key=lambda v: v.born)], "redundant": self.redundant}
+            allowed = {
+                "random": lambda: others,
+                "oldest": lambda: [min(others, key=lambda v: v.born)],
+                "redundant": self.redundant,
+            }
             self.drop([v for v in allowed[self.policy]() if v.born != self.came])
 
     def redundant(self) -> list[Vector]:

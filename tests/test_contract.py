@@ -80,8 +80,9 @@ class Case:
 
 # A learner is compiled for each form, storage, door and average, and that takes far longer than to run a test. So the promises run for
 # every learner in the form for two classes with an average and in that for many without (regressors with and without), and with
-# each option that changes what a state is made of (a support set has a budget, unless a case says otherwise). What is not about rules but about the base (kinds of input, shapes, labels,
-# class weights) runs for one learner of each kind of state: KINDS. PA and PAMO stand for all forms with all averages.
+# each option that changes what a state is made of (a support set has a budget, unless a case says otherwise). What is not about rules
+# but about the base (kinds of input, shapes, labels, class weights) runs for one learner of each kind of state: KINDS. PA and PAMO
+# stand for all forms with all averages.
 AVERAGE: dict[str, Any] = {"average": True}
 NAMES_OF = {
     kind: [name for name, cls in onepass.learners().items() if issubclass(cls, kind)] for kind in (Classifier, Regressor)

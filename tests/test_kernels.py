@@ -159,9 +159,7 @@ def test_gamma_follows_the_number_of_features() -> None:
     expected = pairwise.rbf_kernel(Z[:1], Z)[0]
     np.testing.assert_allclose(alone(KernelPerceptron(), Z[:1]).decision_function(Z), expected, rtol=1e-12)
     expected = pairwise.rbf_kernel(Z[:1], Z, gamma=1.0)[0]
-    np.testing.assert_allclose(
-        alone(KernelPerceptron(), as_dicts(Z[:1])).decision_function(as_dicts(Z)), expected, rtol=1e-12
-    )
+    np.testing.assert_allclose(alone(KernelPerceptron(), as_dicts(Z[:1])).decision_function(as_dicts(Z)), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
@@ -328,9 +326,7 @@ def test_given_values_for_numbers() -> None:
     y = np.sin(Z[:, 0])
     given = KernelPARegressor(kernel="precomputed", epsilon=0.01, max_iter=3).fit(pairwise.rbf_kernel(Z, gamma=0.4), y)
     built_in = KernelPARegressor(gamma=0.4, epsilon=0.01, max_iter=3).fit(Z, y)
-    np.testing.assert_allclose(
-        given.predict(pairwise.rbf_kernel(Z, gamma=0.4)), built_in.predict(Z), rtol=1e-9, atol=1e-12
-    )
+    np.testing.assert_allclose(given.predict(pairwise.rbf_kernel(Z, gamma=0.4)), built_in.predict(Z), rtol=1e-9, atol=1e-12)
 
 
 def test_given_values_know_no_vectors() -> None:

@@ -30,6 +30,10 @@ ORDER = {
     "NHERDClassifier": "C",
     "NAROWClassifier": "b",
     "IELLIPClassifier": "b c",
+    "KernelPerceptron": "",
+    "KernelPA": "C variant",
+    "KernelPARegressor": "C variant epsilon",
+    "KernelOGD": "rate lam",
     "PAMOClassifier": "dimensions hyperplanes C C_r alpha epsilon variant select",
     "PAMORegressor": "dimensions hyperplanes C C_r alpha epsilon variant select",
 }

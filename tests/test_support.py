@@ -53,7 +53,11 @@ def budgeted() -> list[Any]:
     found = []
     for name, cls in onepass.learners().items():
         if issubclass(cls, KernelModel) and "budget" in cls().get_params():
-            ways = {"policy": POLICIES, "strategy": ("simple", "nearest", "projecting"), "maintenance": ("remove", "project", "merge")}
+            ways = {
+                "policy": POLICIES,
+                "strategy": ("simple", "nearest", "projecting"),
+                "maintenance": ("remove", "project", "merge"),
+            }
             ways |= {"sampling": ("uniform", "weighted"), "plus": (False, True)}
             options = [{way: value} for way, values in ways.items() if way in cls().get_params() for value in values]
             found += [pytest.param(cls, more, id=f"{name}-{more}") for more in options or [{}]]
@@ -141,9 +145,9 @@ def test_growth_is_the_same_through_every_door(form: Callable[[Any], Any], avera
     fitted = KernelPA(**parameters).fit(rows, y)
     assert snapshot(fitted) == snapshot(whole)
     for first in range(3):
-        pieces = KernelPA(**parameters)
+        pieces = KernelPA(**parameters).partial_fit(rows[:1], y[:1])
         cuts = [(stop, doors[(first + k) % 3]) for k, stop in enumerate(range(30, 400, 60))]
-        through_doors(pieces, rows, y, cuts, {})
+        through_doors(pieces, rows[1:], y[1:], cuts, {})
         assert snapshot(pieces) == snapshot(whole)
 
 
@@ -170,7 +174,7 @@ def test_slots_become_longer_for_a_longer_row(one: bool) -> None:
     for row, length in zip(X, lengths, strict=True):
         row[rng.permutation(X.shape[1])[:length]] = rng.normal(size=length)
     y = np.arange(len(lengths)) % 2
-    model, table = KernelPerceptron(gamma=5.0, classes=[0, 1]), sp.csr_array(X)
+    model, table = KernelPA(gamma=5.0, classes=[0, 1]), sp.csr_array(X)
     for t in range(len(X)):
         if one:
             model.learn_one(table[t : t + 1], y[t])

@@ -164,7 +164,7 @@ class Learner(Estimator):
     def _bind(self) -> _Bound:
         """State and parameters as the records that the loop takes; kept until one of them changes."""
         bound = self._bound  # read once: a writer may make it void at any moment
-        if bound is None:
+        while bound is None:
             self._check_parameters()
             state = self._fitted()
             self._check_settled(state)
@@ -173,6 +173,8 @@ class Learner(Estimator):
             with _publishing:  # a reader must not put back what a writer has just made void
                 if self._state is state and state.version == version:
                     self._bound = bound
+                elif state.version != version:  # some of the arrays may be longer than others
+                    bound = None
         return bound
 
     def _check_settled(self, state: State) -> None:
