@@ -40,14 +40,15 @@ Dense = namedtuple("Dense", "Z norms")
 Sparse = namedtuple("Sparse", "index values length norms")
 Numbered = namedtuple("Numbered", "index norms width")  # numbers start anew with each pass over `width` examples
 
-# born: the number of the example in each slot. gram (kernel values of support vectors) and response (f at each of them) are empty
-# where no one needs them.
-Support = namedtuple("Support", "kernel store born book gram response budget policy seed")
+# born: the number of the example in each slot; itself: its kernel value with itself. gram (kernel values of support vectors with each
+# other), inverse (that of gram) and response (f at each of them) are empty where no one needs them.
+Support = namedtuple("Support", "kernel store born itself book gram inverse response budget policy seed")
 
-# The book of a support set: how many slots are taken, how many examples came, how many numbers were drawn, what was missing when a
-# step found no room (slots, and entries in a slot), and the kind of kernel that the norms are for.
-SIZE, CAME, DRAWS, MORE_SLOTS, MORE_ENTRIES, KIND = 0, 1, 2, 3, 4, 5
-BOOK = 6
+# The book of a support set: how many slots are taken, how many examples came, how many numbers were drawn, how many vectors gave way
+# to others by projection, what was missing when a step found no room (slots, and entries in a slot), and the kind of kernel that
+# the norms are for.
+SIZE, CAME, DRAWS, EXCHANGES, MORE_SLOTS, MORE_ENTRIES, KIND = 0, 1, 2, 3, 4, 5, 6
+BOOK = 7
 
 STOP, RANDOM, OLDEST, REDUNDANT = 0, 1, 2, 3
 POLICIES = {"stop": STOP, "random": RANDOM, "oldest": OLDEST, "redundant": REDUNDANT}
@@ -79,6 +80,21 @@ def lacking(store: Any, x: Any) -> int:
 @verb(0)
 def copy_slot(store: Any, i: int, j: int) -> None:
     """Slot j = slot i."""
+
+
+@verb(0)
+def cramped(store: Any, n: int, length: int) -> int:
+    """How many entries a slot needs to hold any two of the first n slots, or one and a row of `length`, if it has fewer; else 0."""
+
+
+@verb(0)
+def slot_row(store: Any, i: int, bias: Any) -> Any:
+    """What is in slot i, as a row."""
+
+
+@verb(0)
+def mix_slots(store: Any, i: int, h: Any, j: int) -> None:
+    """Slot i = h (slot i) + (1 - h) (slot j), but for its norm, where slots are not `cramped`."""
 
 
 @compare.form(Kernel, Dense, DenseRow)
@@ -216,6 +232,51 @@ def _(store: Any, i: Any, j: Any) -> Any:
     store.norms[j] = store.norms[i]
 
 
+@cramped.form(Dense)
+def _(store: Any, n: Any, length: Any) -> Any:
+    return 0
+
+
+@cramped.form(Sparse)
+def _(store: Any, n: Any, length: Any) -> Any:
+    for i in range(n):
+        length = max(length, store.length[i])
+    return 2 * length if 2 * length > store.index.shape[1] else 0
+
+
+@slot_row.form(Dense)
+def _(store: Any, i: Any, bias: Any) -> Any:
+    return DenseRow(store.Z[1:, i].copy(), bias, store.Z.dtype.type(1))
+
+
+@slot_row.form(Sparse)
+def _(store: Any, i: Any, bias: Any) -> Any:
+    length = store.length[i]
+    return SparseRow(store.index[i, :length], store.values[i, :length], bias, store.values.dtype.type(1))
+
+
+@mix_slots.form(Dense)
+def _(store: Any, i: Any, h: Any, j: Any) -> Any:
+    here, there, h = store.Z[:, i], store.Z[:, j], store.Z.dtype.type(h)
+    for f in range(len(here)):
+        here[f] = h * here[f] + (1 - h) * there[f]
+
+
+@mix_slots.form(Sparse)
+def _(store: Any, i: Any, h: Any, j: Any) -> Any:
+    index, values = store.index[i, : store.length[i]].copy(), store.values[i, : store.length[i]].copy()
+    other, there = store.index[j], store.values[j]
+    h, p, q, n = store.values.dtype.type(h), 0, 0, 0
+    while p < len(index) or q < store.length[j]:
+        mine = q == store.length[j] or (p < len(index) and index[p] <= other[q])
+        theirs = p == len(index) or (q < store.length[j] and other[q] <= index[p])
+        store.index[i, n] = index[p] if mine else other[q]
+        value = h * values[p] if mine else h - h
+        store.values[i, n] = value + (1 - h) * there[q] if theirs else value
+        p, q, n = p + mine, q + theirs, n + 1
+    store.length[i] = n
+
+
 # --- coefficients ---
 
 
@@ -240,13 +301,23 @@ def fade(A: Any, factor: Any, n: int) -> None:
 
 
 @verb(0)
+def amplify(A: Any, i: int, factor: Any) -> None:
+    """A_i *= factor, for one slot i."""
+
+
+@verb(0)
 def carry(A: Any, i: int, j: int) -> None:
     """A_j = A_i, averages included."""
 
 
 @verb(0)
-def clear(A: Any, i: int) -> None:
-    """A_i = 0, averages included: the slot is to be used anew."""
+def rescale(A: Any, i: int, factor: Any) -> None:
+    """A_i *= factor, averages included; a slot of which nothing is to be left has the factor 0."""
+
+
+@verb(0)
+def share_out(A: Any, i: int, shares: Any) -> None:
+    """A_j += shares_j A_i for the first slots, as many as there are shares, averages included."""
 
 
 @now.form(np.ndarray)
@@ -308,6 +379,20 @@ def _(A: Any, factor: Any, n: Any) -> Any:
     fade(A.now, factor, n)
 
 
+@amplify.form(np.ndarray)
+def _(A: Any, i: Any, factor: Any) -> Any:
+    for c in range(len(A)):
+        A[c, i] *= A.dtype.type(factor)
+
+
+@amplify.form(Averaged)
+def _(A: Any, i: Any, factor: Any) -> Any:
+    if A.clock[FACTOR] > 0:
+        for c in range(len(A.now)):
+            A.gap[c, i] += A.gap.dtype.type((factor - 1) / A.clock[FACTOR]) * A.now[c, i]
+    amplify(A.now, i, factor)
+
+
 @carry.form(np.ndarray)
 def _(A: Any, i: Any, j: Any) -> Any:
     A[:, j] = A[:, i]
@@ -318,15 +403,30 @@ def _(A: Any, i: Any, j: Any) -> Any:
     A.now[:, j], A.gap[:, j] = A.now[:, i], A.gap[:, i]
 
 
-@clear.form(np.ndarray)
-def _(A: Any, i: Any) -> Any:
-    A[:, i] = 0
+@rescale.form(np.ndarray)
+def _(A: Any, i: Any, factor: Any) -> Any:
+    for c in range(len(A)):
+        A[c, i] *= A.dtype.type(factor)
 
 
-@clear.form(Averaged)
-def _(A: Any, i: Any) -> Any:
-    A.now[:, i] = 0
-    A.gap[:, i] = 0
+@rescale.form(Averaged)
+def _(A: Any, i: Any, factor: Any) -> Any:
+    rescale(A.now, i, factor)
+    rescale(A.gap, i, factor)
+
+
+@share_out.form(np.ndarray)
+def _(A: Any, i: Any, shares: Any) -> Any:
+    for c in range(len(A)):
+        row, a = A[c, : len(shares)], A[c, i]
+        for j in range(len(shares)):
+            row[j] += a * shares[j]
+
+
+@share_out.form(Averaged)
+def _(A: Any, i: Any, shares: Any) -> Any:
+    share_out(A.now, i, shares)
+    share_out(A.gap, i, shares)
 
 
 # --- scores ---
@@ -441,33 +541,36 @@ def draw(support: Any) -> Any:
 
 
 @kernel
-def occupy(m: Any, i: Any, x: Any, s: Any) -> Any:
-    """Put x into slot i, free or not: its coefficients are 0 then, and the rest of the set knows about it."""
+def occupy(m: Any, i: Any, x: Any, factor: Any, s: Any) -> Any:
+    """Put x into slot i, the next one or one that is taken, and let the set know about it. Of the coefficients that were there, a
+    `factor` is left."""
     support, n = m.support, s.taken[0]
-    pairs = len(support.gram) > 0
     if i == n:
-        support.book[SIZE] = s.taken[0] = n = n + 1
-    elif pairs:
+        s.taken[0] = n = n + 1
+        factor = 0
+    elif support.response.shape[1] > 0:
         for c in range(len(support.response)):  # the others lose what the old vector gave them
             response, old, a = support.response[c], support.gram[i], now(m.A)[c, i]
             for j in range(n):
                 response[j] -= a * old[j]
             s.scores[c] -= a * s.k[i]
-    clear(m.A, i)
+    rescale(m.A, i, factor)
     put(support.store, i, x, s.facts[NORM], support.book[CAME])
     support.born[i] = support.book[CAME]
-    s.k[i] = s.facts[OWN]
-    if pairs:
+    support.itself[i] = s.k[i] = s.facts[OWN]
+    if len(support.gram) > 0:
         for j in range(n):
             support.gram[i, j] = support.gram[j, i] = s.k[j]
+    if support.response.shape[1] > 0:
         for c in range(len(support.response)):
             support.response[c, i] = s.scores[c]
 
 
 @kernel
 def strengthen(m: Any, i: Any, a: Any, s: Any) -> Any:
-    """The coefficients of slot i move by a times the direction; s.k holds the kernel values with its vector."""
+    """The coefficients of slot i, where x is, move by a times the direction, and the set is as large as that makes it."""
     push(m.A, i, a, s.step)
+    m.support.book[SIZE] = s.taken[0]
     response, n = m.support.response, s.taken[0]
     if response.shape[1] > 0:
         for c in range(len(response)):
@@ -485,9 +588,19 @@ def insert(m: Any, x: Any, a: Any, s: Any) -> Any:
         i = victim(m, a, s)
         if i < 0:
             return PASSIVE
-    occupy(m, i, x, s)
+    occupy(m, i, x, 0, s)
     strengthen(m, i, a, s)
     return UPDATED
+
+
+@kernel
+def oldest(support: Any, n: Any) -> Any:
+    """The slot of the vector that came first."""
+    first = 0
+    for i in range(1, n):
+        if support.born[i] < support.born[first]:
+            first = i
+    return first
 
 
 @kernel
@@ -498,17 +611,13 @@ def victim(m: Any, a: Any, s: Any) -> Any:
         return -1
     if support.policy == RANDOM:
         return np.int64(draw(support) * n)
-    best = 0
     if support.policy == OLDEST:
-        for i in range(1, n):
-            if support.born[i] < support.born[best]:
-                best = i
-        return best
-    A, highest = now(m.A), -np.inf
+        return oldest(support, n)
+    best, A, highest = 0, now(m.A), -np.inf
     for i in range(n):
         for c in range(len(s.scores)):  # the response with x already among them
             s.work[c] = support.response[c, i] + a * s.step[c] * s.k[i]
-        value = standing(m.task, A[:, i], s.work, support.gram[i, i])
+        value = standing(m.task, A[:, i], s.work, support.itself[i])
         if value > highest:
             best, highest = i, value
     return best
@@ -541,12 +650,13 @@ def release(m: Any, i: Any, s: Any) -> Any:
     if i != last:
         copy_slot(support.store, last, i)
         carry(m.A, last, i)
-        support.born[i] = support.born[last]
+        support.born[i], support.itself[i] = support.born[last], support.itself[last]
         s.k[i] = s.k[last]
         if len(support.gram) > 0:
             for j in range(last + 1):
                 support.gram[i, j] = support.gram[j, i] = support.gram[last, j]
             support.gram[i, i] = support.gram[last, last]
+        if support.response.shape[1] > 0:
             support.response[:, i] = support.response[:, last]
-    clear(m.A, last)
+    rescale(m.A, last, 0)
     support.book[SIZE] = s.taken[0] = last

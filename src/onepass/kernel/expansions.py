@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -24,15 +24,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base import Classifier, Regressor
 from onepass.base.learner import POWERS_OF_TWO
-from onepass.compiled.passive_aggressive import VARIANTS, tau
+from onepass.compiled.passive_aggressive import ONE, VARIANTS, tau
 from onepass.compiled.rules import NO_ROOM, PASSIVE, TOO_LARGE, UPDATED
-from onepass.compiled.support import expansion, insert, itself, roomy, shrink_all
+from onepass.compiled.support import draw, expansion, insert, itself, roomy, shrink_all
 from onepass.compiled.tasks import Targets, judge
-from onepass.kernel.model import GAMMAS, Budgeted
+from onepass.kernel.model import GAMMAS, Budgeted, KernelModel, check_shrinking
 
 Perceptron = namedtuple("Perceptron", "task A support")
 PassiveAggressive = namedtuple("PassiveAggressive", "task A support C variant")
 Gradient = namedtuple("Gradient", "task A support rate lam")
+Sampled = namedtuple("Sampled", "task A support C alpha beta")
 
 # A coefficient that has shrunk to this share of a fresh one says nothing more.
 NEGLIGIBLE = 1e-6
@@ -74,6 +75,24 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     if loss > 0:
         return max(insert(m, x, m.rate * weight, s), UPDATED if m.lam > 0 else PASSIVE)
     return UPDATED if m.lam > 0 else PASSIVE
+
+
+@expansion(Sampled)
+def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+    """Algorithm 1 of the paper: an example is taken in with the probability rho = min(alpha, loss) / beta, and then counts 1/rho as
+    much, up to what would make its loss 0."""
+    _, loss = judge(m.task, s.scores, y, s.step)
+    if loss <= 0:
+        return PASSIVE
+    norm2 = m.task.length2 * itself(m, x, s)
+    if not norm2 < np.inf:
+        return TOO_LARGE
+    if not roomy(m, x):
+        return NO_ROOM
+    rho = min(m.alpha, np.float64(loss)) / m.beta
+    if draw(m.support) >= rho:
+        return PASSIVE
+    return insert(m, x, tau(ONE, weight * m.C / rho, loss, norm2), s)
 
 
 @dataclass(eq=False, repr=False)
@@ -315,10 +334,7 @@ class KernelOGD(Budgeted, Classifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.rate * self.lam >= 1:
-            raise ValueError(
-                f"rate * lam must be less than 1, got {self.rate * self.lam:g}: every step would wipe out the model."
-            )
+        check_shrinking(self.rate, self.lam)
 
     def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
         return Gradient(self._task(form), arrays["A"], self._support(arrays), float(self.rate), float(self.lam))
@@ -326,3 +342,83 @@ class KernelOGD(Budgeted, Classifier):
     @property
     def _grid(self) -> dict[str, tuple[Any, ...]]:
         return {"gamma": GAMMAS, "rate": POWERS_OF_TWO}
+
+
+@dataclass(eq=False, repr=False)
+class SparsePA(KernelModel, Classifier):
+    """Sparse passive-aggressive learning with kernels (SPA): of the examples with loss, a sample becomes support vectors.
+
+    With loss = max(0, 1 - y f(x)), an example is taken in with the probability rho = min(alpha, loss) / beta, with the coefficient
+    tau y, tau = min(C / rho, loss / k(x, x)): rare, and so much the larger. Predictions are those of the plain average of all f along
+    the way, for which the paper has its bound; `average=None` predicts with the last.
+
+    Parameters
+    ----------
+    C : float, default=0.25
+        Aggressiveness: the most that one example may count on average (eta in the paper).
+    alpha : float, default=1.0
+        The loss from which on examples are equally likely to be taken in.
+    beta : float, default=4.0
+        How rarely: beta / alpha examples of large loss for each support vector. At least alpha.
+    kernel, gamma, degree, coef0, fit_intercept
+        As in :class:`KernelPerceptron`.
+    average : bool, "uniform" or float, default="uniform"
+        As in :class:`PAClassifier`.
+    random_state : int, RandomState or None, default=None
+        The seed of the sample.
+    classes, class_weight, calibrate, max_iter, grow
+        As in :class:`PAClassifier`.
+
+    Attributes
+    ----------
+    support_vectors_, dual_coef_, support_, support_size_
+        The support vectors, their coefficients, the numbers of the examples that they were, and how many they are.
+    classes_, n_features_in_, t_, updates_, n_iter_
+        As in :class:`PAClassifier`.
+
+    References
+    ----------
+    J. Lu, P. Zhao, S. Hoi: Online sparse passive aggressive learning with kernels. SIAM International Conference on Data Mining
+    2016, 675-683.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onepass import SparsePA
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (2000, 2))
+    >>> y = np.sign(X[:, 0] * X[:, 1])
+    >>> model = SparsePA(gamma=1.0, random_state=0).fit(X, y)
+    >>> model.support_size_ < model.t_ / 10
+    True
+    >>> bool(model.score(X, y) > 0.9)
+    True
+    """
+
+    C: float = 0.25
+    alpha: float = 1.0
+    beta: float = 4.0
+    average: bool | str | float | None = field(default="uniform", kw_only=True)
+    random_state: Any = field(default=None, kw_only=True)
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "beta": [Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.beta < self.alpha:
+            raise ValueError(f"beta must be at least alpha, got beta={self.beta} and alpha={self.alpha}.")
+
+    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+        shape = float(self.C), float(self.alpha), float(self.beta)
+        return Sampled(self._task(form), arrays["A"], self._support(arrays), *shape)
+
+    def _advice(self) -> str:
+        return "a larger beta"
+
+    @property
+    def _grid(self) -> dict[str, tuple[Any, ...]]:
+        return {"gamma": GAMMAS, "C": POWERS_OF_TWO}

@@ -54,6 +54,8 @@ class KernelModel(Learner):
     coef0: float = 1.0
     fit_intercept: bool = False
 
+    _guests: ClassVar[int] = 0  # slots beyond the budget, for a vector that is about to be merged into another
+
     # --- what a subclass may say ---
 
     def _most(self) -> int:
@@ -63,9 +65,10 @@ class KernelModel(Learner):
     def _policy(self) -> int:
         return 0
 
-    def _keeps_pairs(self) -> bool:
-        """Whether the rule needs the kernel values of the support vectors with each other."""
-        return False
+    def _keeps(self) -> set[str]:
+        """What else the rule needs of the support vectors: "pairs", their kernel values with each other; "inverse", the inverse of
+        that matrix; "response", f at each of them, for which pairs are needed."""
+        return set()
 
     # --- the support set ---
 
@@ -112,8 +115,10 @@ class KernelModel(Learner):
             "length": Field("support", whole=True),
             "norms": Field("support"),
             "born": Field("support", whole=True),
+            "itself": Field("support"),
             "gram": Field("pairs pairs"),
-            "response": Field(f"{scores} pairs"),
+            "inverse": Field("inverse inverse"),
+            "response": Field(f"{scores} response"),
             "book": Field("book", whole=True),
             "gamma": Field("one", exact=True),
         }
@@ -122,7 +127,7 @@ class KernelModel(Learner):
         return {"book": book.BOOK}
 
     def _rooms(self) -> dict[str, int]:
-        return {"support": 0, "dense": 0, "entries": 0, "pairs": 0}
+        return {"support": 0, "dense": 0, "entries": 0, "pairs": 0, "inverse": 0, "response": 0}
 
     def _first_state(
         self, rows: Rows | None, names: list[str] | None, target: Any, classes: Any, grow: bool, whole: bool
@@ -144,12 +149,10 @@ class KernelModel(Learner):
 
     def _extend_slots(self, state: State) -> None:
         slots, most = max(FIRST_SLOTS, 2 * state.rooms["support"]), self._most()
-        slots = min(slots, most) if most else slots
-        state.extend("support", slots)
-        if state.rooms["entries"] == 0:
-            state.extend("dense", slots)
-        if self._keeps_pairs():
-            state.extend("pairs", slots)
+        slots = min(slots, most + self._guests) if most else slots
+        dense = {"dense"} if state.rooms["entries"] == 0 else set()
+        for room in {"support"} | dense | self._keeps():
+            state.extend(room, slots)
 
     def _make_room(self, state: State) -> bool:
         page = state.arrays["book"]
@@ -159,7 +162,7 @@ class KernelModel(Learner):
             if state.rooms["support"] == HURTS and not self._most():
                 warnings.warn(
                     f"This {type(self).__name__} holds {HURTS} support vectors, and each prediction looks at all of them. They become"
-                    f" more with every error: with a budget, {self._advice()}, the cost stays what it is.",
+                    f" more with every error. To keep the cost what it is, set {self._advice()}.",
                     stacklevel=2,
                 )
             self._extend_slots(state)
@@ -168,7 +171,8 @@ class KernelModel(Learner):
         return bool(slots or entries)
 
     def _advice(self) -> str:
-        return f"for example budget={HURTS // 8}"
+        """What would bound the support set."""
+        return f"a budget, for example budget={HURTS // 8}"
 
     def _kind(self) -> int:
         return CUSTOM if callable(self.kernel) else PRECOMPUTED if self.kernel == "precomputed" else KERNELS[self.kernel]
@@ -176,7 +180,8 @@ class KernelModel(Learner):
     def _support(self, arrays: Mapping[str, Any]) -> Support:
         state = self._fitted()
         page = arrays["book"]
-        if page[book.KIND] != self._kind() or bool(state.rooms["pairs"]) != self._keeps_pairs():
+        kept = {room for room in ("pairs", "inverse", "response") if state.rooms[room]}
+        if page[book.KIND] != self._kind() or kept != self._keeps():
             raise ValueError(
                 f"`kernel` and what decides on the arrays of a {type(self).__name__} can't change once learning has begun. Call fit to"
                 " start anew."
@@ -196,9 +201,9 @@ class KernelModel(Learner):
                 store = Dense(arrays["Z"], arrays["norms"])
             else:
                 store = Sparse(arrays["index"], arrays["values"], arrays["length"], arrays["norms"])
-        return Support(
-            kernel, store, arrays["born"], page, arrays["gram"], arrays["response"], self._most(), self._policy(), state.seed
-        )
+        names = "born", "itself", "book", "gram", "inverse", "response"
+        own = {name: arrays[name] for name in names}
+        return Support(kernel, store, **own, budget=self._most(), policy=self._policy(), seed=state.seed)
 
     def _task(self, form: str) -> Any:
         return ManyClasses(2.0) if form == "multiclass" else TwoClasses(1.0)
@@ -264,7 +269,9 @@ class KernelModel(Learner):
             and arrays["book"][book.KIND] == self._kind()
             and (self.kernel != "precomputed" or rooms["entries"] > 0)
             and rooms["dense"] in (0, rooms["support"])
-            and rooms["pairs"] == (rooms["support"] if self._keeps_pairs() else 0)
+            and all(
+                rooms[room] == (rooms["support"] if room in self._keeps() else 0) for room in ("pairs", "inverse", "response")
+            )
             and bool(rooms["dense"]) != bool(rooms["entries"])
             and (index >= 0).all()
             and (index < max(state.n_features, 1)).all()
@@ -296,8 +303,25 @@ class Budgeted(KernelModel):
     def _policy(self) -> int:
         return POLICIES[self.policy]
 
-    def _keeps_pairs(self) -> bool:
-        return self.budget is not None and self.policy == "redundant"
+    def _keeps(self) -> set[str]:
+        return {"pairs", "response"} if self.budget is not None and self.policy == "redundant" else set()
+
+
+class WithBudget(KernelModel):
+    """A kernel model that always has a budget."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"budget": [Interval(Integral, 1, None, closed="left")]}
+
+    budget: int
+
+    def _most(self) -> int:
+        return int(self.budget)
+
+
+def check_shrinking(rate: float, lam: float) -> None:
+    """Refuse steps that would turn the model round."""
+    if rate * lam >= 1:
+        raise ValueError(f"rate * lam must be less than 1, got {rate * lam:g}: every step would wipe out the model.")
 
 
 @cache
