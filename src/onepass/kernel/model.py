@@ -54,7 +54,7 @@ class KernelModel(Learner):
     coef0: float = 1.0
     fit_intercept: bool = False
 
-    _guests: ClassVar[int] = 0  # slots beyond the budget, for a vector that is about to be merged into another
+    _guests: ClassVar[int] = 0  # slots beyond the budget that the rule needs when it is used up
 
     # --- what a subclass may say ---
 
@@ -203,7 +203,8 @@ class KernelModel(Learner):
                 store = Sparse(arrays["index"], arrays["values"], arrays["length"], arrays["norms"])
         names = "born", "itself", "book", "gram", "inverse", "response"
         own = {name: arrays[name] for name in names}
-        return Support(kernel, store, **own, budget=self._most(), policy=self._policy(), seed=state.seed)
+        limits = {"budget": self._most(), "guests": self._guests, "policy": self._policy()}
+        return Support(kernel, store, **own, **limits, seed=state.seed)
 
     def _task(self, form: str) -> Any:
         return ManyClasses(2.0) if form == "multiclass" else TwoClasses(1.0)
