@@ -21,8 +21,9 @@ if "ONEPASS_DATA" not in os.environ and (SHARED / "data").is_dir():
     os.environ["ONEPASS_DATA"] = str(SHARED / "data")
 
 
-# Learners that stand for all of their kind where a test is about the base: additive, scaled, second-order, nonlinear, of numbers.
-REPRESENTATIVE = {"PAClassifier", "PARegressor", "ROMMA", "AROWClassifier", "PAMOClassifier"}
+# Learners that stand for all of their kind where a test is about the base: additive, scaled, second-order, nonlinear, of numbers,
+# with support vectors.
+REPRESENTATIVE = {"PAClassifier", "PARegressor", "ROMMA", "AROWClassifier", "PAMOClassifier", "KernelPA"}
 KEPT = {"test_scores_are_those_of_just_before", "test_going_on_is_never_having_stopped"}  # for all learners
 LONG = {"test_active", "test_multilabel", "test_uniclass", "test_costs"}  # of which the twins stay
 

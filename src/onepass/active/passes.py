@@ -62,7 +62,8 @@ class Pass:
 
     def _guarded(self, state: State, rows: Rows) -> contextlib.AbstractContextManager[None]:
         """Leave no trace of an error: by a copy of the state, or by looking at the data first where that is smaller."""
-        if state.nbytes <= max(rows.nbytes, COPIED_ALWAYS) or self.core._codes(state, self.target)[1] < self.n:
+        small = state.nbytes <= max(rows.nbytes, COPIED_ALWAYS)
+        if small or self.core._fails_late() or self.core._codes(state, self.target)[1] < self.n:
             return self.learner._undone_on_error()
         self.core._check_finite(rows, state.dtype)
         return contextlib.nullcontext()

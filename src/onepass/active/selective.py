@@ -213,6 +213,8 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         if last._needs_whole_data():
             raise ValueError(f"{last!r} looks at all of its data before each step: it has no use for single labels.")
+        if last.__sklearn_tags__().input_tags.pairwise:
+            raise ValueError(f"{last!r} knows examples by their numbers: it has to learn from all of them.")
         if not isinstance(self.delta, Real) or not self.delta > 0:
             raise ValueError(f"delta must be a number above 0, or infinity to ask always; got {self.delta!r}.")
         if "learner_" not in vars(self):

@@ -79,6 +79,10 @@ class Learner(Estimator):
         """Whether the learner can only be taught by `fit`, with all of the data at hand."""
         return False
 
+    def _fails_late(self) -> bool:
+        """Whether a row may be refused that looks sound, so that only a copy of the state, however large, can undo a pass."""
+        return False
+
     def _make_room(self, state: State) -> bool:
         """Make room for what the rule could not take in, if that is why it ended the loop; whether there is any now."""
         return False
@@ -159,7 +163,7 @@ class Learner(Estimator):
     def _bind(self) -> _Bound:
         """State and parameters as the records that the loop takes; kept until one of them changes."""
         bound = self._bound  # read once: a writer may make it void at any moment
-        if bound is None:
+        while bound is None:
             self._check_parameters()
             state = self._fitted()
             self._check_settled(state)
@@ -168,6 +172,8 @@ class Learner(Estimator):
             with _publishing:  # a reader must not put back what a writer has just made void
                 if self._state is state and state.version == version:
                     self._bound = bound
+                elif state.version != version:  # some of the arrays may be longer than others
+                    bound = None
         return bound
 
     def _check_settled(self, state: State) -> None:
@@ -347,7 +353,7 @@ class Learner(Estimator):
     def _guarded_pass(self, state: State, rows: Rows, target: Any, weights: Array | None, pieces: Any) -> None:
         """Run the pass so that an error leaves no trace: by a copy of the state where that is small or smaller than the data, else
         by looking at the data first."""
-        saved = state.copy() if state.nbytes <= max(rows.nbytes, COPIED_ALWAYS) else None
+        saved = state.copy() if state.nbytes <= max(rows.nbytes, COPIED_ALWAYS) or self._fails_late() else None
         try:
             if saved is None:
                 self._check_first(state, rows, target)

@@ -38,11 +38,12 @@ from onepass.compiled.verb import Form, verb
 
 Dense = namedtuple("Dense", "Z norms")
 Sparse = namedtuple("Sparse", "index values length norms")
-Numbered = namedtuple("Numbered", "index norms")
+Numbered = namedtuple("Numbered", "index norms width")  # numbers start anew with each pass over `width` examples
 
 # born: the number of the example in each slot; itself: its kernel value with itself. gram (kernel values of support vectors with each
-# other), inverse (that of gram) and response (f at each of them) are empty where no one needs them.
-Support = namedtuple("Support", "kernel store born itself book gram inverse response budget policy seed")
+# other), inverse (that of gram) and response (f at each of them) are empty where no one needs them. guests: slots beyond the budget,
+# for a vector that is about to be merged into another.
+Support = namedtuple("Support", "kernel store born itself book gram inverse response budget guests policy seed")
 
 # The book of a support set: how many slots are taken, how many examples came, how many numbers were drawn, how many vectors gave way
 # to others by projection, what was missing when a step found no room (slots, and entries in a slot), and the kind of kernel that
@@ -175,7 +176,7 @@ for Row in (DenseRow, SparseRow):
 
     @put.form(Numbered, Row)
     def _(store: Any, i: Any, x: Any, a: Any, came: Any) -> Any:
-        store.index[i, 0] = came
+        store.index[i, 0] = came % store.width
         store.norms[i] = a
 
     @lacking.form(Dense, Row)
@@ -186,9 +187,12 @@ for Row in (DenseRow, SparseRow):
 
 @put.form(Sparse, SparseRow)
 def _(store: Any, i: Any, x: Any, a: Any, came: Any) -> Any:
-    store.length[i], store.norms[i] = len(x.values), a
-    for p in range(len(x.values)):
-        store.index[i, p], store.values[i, p] = x.indices[p], x.values[p]
+    p = 0
+    for j in range(len(x.values)):
+        if x.values[j] != 0:
+            store.index[i, p], store.values[i, p] = x.indices[j], x.values[j]
+            p += 1
+    store.length[i], store.norms[i] = p, a
 
 
 @put.form(Sparse, DenseRow)
@@ -506,7 +510,8 @@ def full(m: Any) -> Any:
 def roomy(m: Any, x: Any) -> Any:
     """Whether x can be taken in, as far as room goes. To be asked before anything changes."""
     support = m.support
-    support.book[MORE_SLOTS] = not full(m) and support.book[SIZE] == len(support.born)
+    more = support.guests if full(m) else 1
+    support.book[MORE_SLOTS] = support.book[SIZE] + more > len(support.born)
     support.book[MORE_ENTRIES] = lacking(support.store, x)
     return support.book[MORE_SLOTS] == 0 and support.book[MORE_ENTRIES] == 0
 
@@ -523,6 +528,13 @@ def draw(support: Any) -> Any:
 
 
 @kernel
+def withdraw(response: Any, a: Any, k: Any, n: Any) -> Any:
+    """The first n vectors lose what one with the coefficient a and the kernel values k gave them."""
+    for j in range(n):
+        response[j] -= a * k[j]
+
+
+@kernel
 def occupy(m: Any, i: Any, x: Any, factor: Any, s: Any) -> Any:
     """Put x into slot i, the next one or one that is taken, and let the set know about it. Of the coefficients that were there, a
     `factor` is left."""
@@ -531,11 +543,9 @@ def occupy(m: Any, i: Any, x: Any, factor: Any, s: Any) -> Any:
         s.taken[0] = n = n + 1
         factor = 0
     elif support.response.shape[1] > 0:
-        for c in range(len(support.response)):  # the others lose what the old vector gave them
-            response, old, a = support.response[c], support.gram[i], now(m.A)[c, i]
-            for j in range(n):
-                response[j] -= a * old[j]
-            s.scores[c] -= a * s.k[i]
+        for c in range(len(support.response)):
+            withdraw(support.response[c], now(m.A)[c, i], support.gram[i], n)
+            s.scores[c] -= now(m.A)[c, i] * s.k[i]
     rescale(m.A, i, factor)
     put(support.store, i, x, s.facts[NORM], support.book[CAME])
     support.born[i] = support.book[CAME]
@@ -627,8 +637,11 @@ def shrink_all(m: Any, factor: Any, least: Any, s: Any) -> Any:
 
 @kernel
 def release(m: Any, i: Any, s: Any) -> Any:
-    """Let the vector in slot i go, whatever its coefficients were worth; the last one takes its place."""
+    """Let the vector in slot i go; the last one takes its place."""
     support, last = m.support, s.taken[0] - 1
+    for c in range(len(support.response) if support.response.shape[1] > 0 else 0):
+        withdraw(support.response[c], now(m.A)[c, i], support.gram[i], last + 1)
+        s.scores[c] -= now(m.A)[c, i] * s.k[i]
     if i != last:
         copy_slot(support.store, last, i)
         carry(m.A, last, i)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from onepass.base import Classifier, Field
+from onepass.base import Classifier, Field, ModelFileError, State
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.compiled.kernel import kernel
 from onepass.compiled.passive_aggressive import ONE, tau
@@ -417,6 +417,12 @@ class BudgetPA(WithBudget, Classifier):
 
     def _fields(self, form: str) -> dict[str, Field]:
         return {**super()._fields(form), "nearest": Field("pairs", whole=True)}
+
+    def _check_support(self, state: State) -> None:
+        super()._check_support(state)
+        nearest = state.arrays["nearest"]
+        if (nearest < 0).any() or (nearest >= len(nearest)).any():
+            raise ModelFileError("The model file is damaged: its support set is not one.")
 
     def _keeps(self) -> set[str]:
         return {"simple": set[str](), "nearest": {"pairs"}, "projecting": {"pairs", "inverse"}}[self.strategy]

@@ -54,7 +54,7 @@ class KernelModel(Learner):
     coef0: float = 1.0
     fit_intercept: bool = False
 
-    _guests: ClassVar[int] = 0  # slots beyond the budget, for a vector that is about to be merged into another
+    _guests: ClassVar[int] = 0  # slots beyond the budget that the rule needs when it is used up
 
     # --- what a subclass may say ---
 
@@ -191,7 +191,7 @@ class KernelModel(Learner):
         store: Any
         if self.kernel == "precomputed":
             kernel: Any = Given(state.n_features)
-            store = Numbered(arrays["index"], arrays["norms"])
+            store = Numbered(arrays["index"], arrays["norms"], state.n_features)
         else:
             gamma = float(arrays["gamma"][0] if self.gamma is None else self.gamma)
             kernel = Kernel(self._kind(), gamma, int(self.degree), float(self.coef0))
@@ -203,7 +203,8 @@ class KernelModel(Learner):
                 store = Sparse(arrays["index"], arrays["values"], arrays["length"], arrays["norms"])
         names = "born", "itself", "book", "gram", "inverse", "response"
         own = {name: arrays[name] for name in names}
-        return Support(kernel, store, **own, budget=self._most(), policy=self._policy(), seed=state.seed)
+        limits = {"budget": self._most(), "guests": self._guests, "policy": self._policy()}
+        return Support(kernel, store, **own, **limits, seed=state.seed)
 
     def _task(self, form: str) -> Any:
         return ManyClasses(2.0) if form == "multiclass" else TwoClasses(1.0)
@@ -216,6 +217,24 @@ class KernelModel(Learner):
                 " columns out."
             )
         return weights
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        by_class = getattr(self, "class_weight", None)
+        if self.kernel == "precomputed" and isinstance(by_class, dict) and 0 in by_class.values():
+            raise ValueError(
+                'With kernel="precomputed" examples are known by their numbers: no class_weight may be 0. Leave their rows and columns'
+                " out."
+            )
+
+    def _fails_late(self) -> bool:
+        return callable(self.kernel) or self.kernel == "poly"  # a number that is not finite may come from a row that is
+
+    def _check_finite(self, rows: Rows, dtype: np.dtype[Any]) -> None:
+        super()._check_finite(rows, dtype)
+        if self.kernel in ("chi2", "intersection"):
+            for t in np.flatnonzero((rows.data < 0).sum(axis=1)):
+                self._refuse(rows, int(t))
 
     def _refuse(self, rows: Rows, t: int) -> NoReturn:
         if self.kernel in ("chi2", "intersection") and (np.asarray(rows.values(t)) < 0).any():
@@ -248,6 +267,8 @@ class KernelModel(Learner):
         n, index, length = arrays["book"][book.SIZE], arrays["index"], arrays["length"]
         sound = (
             0 <= n <= rooms["support"]
+            and arrays["book"][book.KIND] == self._kind()
+            and (self.kernel != "precomputed" or rooms["entries"] > 0)
             and rooms["dense"] in (0, rooms["support"])
             and all(
                 rooms[room] == (rooms["support"] if room in self._keeps() else 0) for room in ("pairs", "inverse", "response")
