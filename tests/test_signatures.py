@@ -34,6 +34,13 @@ ORDER = {
     "KernelPA": "C variant",
     "KernelPARegressor": "C variant epsilon",
     "KernelOGD": "rate lam",
+    "SparsePA": "C alpha beta",
+    "Forgetron": "budget",
+    "Projectron": "threshold plus budget",
+    "BudgetPA": "C strategy budget",
+    "BOGD": "rate lam sampling budget limit",
+    "BSGD": "lam maintenance budget",
+    "NOGD": "rate budget rank",
     "PAMOClassifier": "dimensions hyperplanes C C_r alpha epsilon variant select",
     "PAMORegressor": "dimensions hyperplanes C C_r alpha epsilon variant select",
 }
