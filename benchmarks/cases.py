@@ -311,12 +311,81 @@ def many_classes() -> list[Result]:
     ]
 
 
+BUDGET_LEARNERS: dict[str, Any] = {
+    "kernel perceptron, oldest": lambda B: onepass.KernelPerceptron(budget=B, gamma=0.01),
+    "kernel PA-I, redundant": lambda B: onepass.KernelPA(budget=B, policy="redundant", gamma=0.01),
+    "Forgetron": lambda B: onepass.Forgetron(budget=B, gamma=0.01),
+    "Projectron++": lambda B: onepass.Projectron(budget=B, plus=True, gamma=0.01),
+    "BPA-S": lambda B: onepass.BudgetPA(budget=B, gamma=0.01),
+    "BPA-NN": lambda B: onepass.BudgetPA(budget=B, strategy="nearest", gamma=0.01),
+    "BPA-P": lambda B: onepass.BudgetPA(budget=B, strategy="projecting", gamma=0.01),
+    "BOGD": lambda B: onepass.BOGD(budget=B, gamma=0.01, random_state=0),
+    "BSGD, remove": lambda B: onepass.BSGD(budget=B, maintenance="remove", gamma=0.01),
+    "BSGD, project": lambda B: onepass.BSGD(budget=B, maintenance="project", gamma=0.01),
+    "BSGD, merge": lambda B: onepass.BSGD(budget=B, gamma=0.01),
+    "NOGD": lambda B: onepass.NOGD(budget=B, gamma=0.01),
+}
+PROJECTING = ("Projectron++", "BPA-P", "BSGD, project", "NOGD")  # of which a step is quadratic in the budget
+FIGURE = Path(__file__).parent.parent / "docs/figures/budget.png"
+
+
+def budgets() -> list[Result]:
+    """Kernel learners on a budget of 100, on a9a, and how their cost grows with the budget (docs/figures/budget.png)."""
+    a9a = onepass.datasets.load("a9a")
+    X, y = a9a.X, a9a.y
+
+    def learn(make: Any, B: int) -> Any:
+        make(B).partial_fit(X[:200], y[:200], classes=[-1, 1])  # compile
+        return lambda: make(B).partial_fit(X, y, classes=[-1, 1])
+
+    dense = np.random.default_rng(0).normal(size=(200_000, 50))
+    labels = np.sign(dense @ np.ones(50))
+    linear = onepass.PAClassifier().partial_fit(dense[:10], labels[:10], classes=[-1, 1])
+    first, *times = best(
+        lambda: linear.partial_fit(dense, labels), *(learn(make, 100) for make in BUDGET_LEARNERS.values()), repeats=4
+    )
+    goal = 100_000 * (len(labels) / first) / 20e6
+    peer = f"100 k/s where PA-I dense does 20 M/s; here it does {len(labels) / first / 1e6:.0f}"
+    draw_growth(X, y)
+    return [
+        Result(f"{name}, B=100, a9a", f"{len(y) / taken / 1e3:,.0f} k examples/s", len(y) / taken / goal, 1, peer)
+        for name, taken in zip(BUDGET_LEARNERS, times, strict=True)
+    ]
+
+
+def draw_growth(X: Any, y: Any) -> None:
+    """Microseconds an example against the budget, of a model whose budget is used up."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    sizes = [25, 50, 100, 200, 400, 800]
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")
+    for name, make in BUDGET_LEARNERS.items():
+        taken = []
+        for B in sizes:
+            model = make(B).partial_fit(X[:8000], y[:8000], classes=[-1, 1])
+            (seconds,) = best(lambda model=model: model.partial_fit(X[8000:12000], y[8000:12000]), repeats=3)  # type: ignore[misc]
+            taken.append(1e6 * seconds / 4000)
+        axes[int(name in PROJECTING)].loglog(sizes, taken, marker="o", markersize=3, label=name)
+    for axis, title, power in zip(axes, ("linear in B", "projecting: steps are quadratic in B"), (1, 2), strict=True):
+        axis.loglog(sizes, [0.3 * (B / 25) ** power for B in sizes], color="grey", linestyle=":", label=f"~ B^{power}")
+        axis.set(title=title, xlabel="budget B", xticks=sizes, xticklabels=sizes)
+        axis.minorticks_off()
+        axis.legend(fontsize=7)
+    axes[0].set_ylabel("microseconds an example, a9a")
+    figure.savefig(FIGURE, dpi=110)
+    plt.close(figure)
+
+
 CASES = [
     dense_pa,
     sparse_pa,
     second_order,
     full_covariance,
     many_classes,
+    budgets,
     from_file,
     one_at_a_time,
     small_pamo,

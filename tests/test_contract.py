@@ -443,9 +443,10 @@ def test_nothing_of_the_users_is_kept_or_changed(case: Case) -> None:
 
 
 READABLE = ("coef_", "intercept_", "dual_coef_", "support_vectors_", "support_")
+TOLD = [case for case in ALL if any(hasattr(onepass.learners()[case.name], name) for name in READABLE)]
 
 
-@pytest.mark.parametrize("case", [case for case in ALL if "PAMO" not in case.name], ids=str)
+@pytest.mark.parametrize("case", TOLD, ids=str)
 def test_weights_that_were_read_stay_as_they_were(case: Case) -> None:
     X, y = case.data()
     model = case.fitted(20)

@@ -43,6 +43,10 @@ ORDER = {
     "NOGD": "rate budget rank",
     "PAMOClassifier": "dimensions hyperplanes C C_r alpha epsilon variant select",
     "PAMORegressor": "dimensions hyperplanes C C_r alpha epsilon variant select",
+    "FOGD": "components rate gamma",
+    "LocalPA": "prototypes C shared lam",
+    "OSELMClassifier": "hidden activation ridge",
+    "OSELMRegressor": "hidden activation ridge",
 }
 
 

@@ -28,11 +28,19 @@ GROWING = dict.fromkeys(("check_fit_idempotent", "check_n_features_in", "check_f
 # a herd that is certain after its first heavy row hardly moves again.
 HEAVY = {"check_class_weight_classifiers": "of one pass, with a weight of 1000 on one class and 0.0001 on the other"}
 
+# As many prototypes or hidden units as there are rows: a thousand passes fit each of them, whatever its weight.
+FITTED = {"check_class_weight_classifiers": "of 1000 passes over 50 rows, which the model can fit one by one"}
+# Rows are some ten widths of the kernel away from each other, and the score of a new one is nothing but the noise of the features.
+FAR = {"check_class_weight_classifiers": "of features around 20, where one row says nothing of another"}
+
 ONLY = {
     "Adaline": GROWING | HEAVY,
     "AdalineRegressor": GROWING,
     "OGDRegressor": GROWING,
+    "FOGD": FAR,
+    "LocalPA": FITTED,
     "NHERDClassifier": HEAVY,
+    "OSELMClassifier": FITTED,
     "Perceptron": HEAVY,
 }
 

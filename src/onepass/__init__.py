@@ -15,7 +15,7 @@ from onepass.linear import *  # noqa: F403
 from onepass.local import *  # noqa: F403
 from onepass.neural import *  # noqa: F403
 from onepass.registry import learners, load
-from onepass.stages import Hasher, StandardScaler, UnitNorm, pipeline
+from onepass.stages import Hasher, RBFBasis, StandardScaler, UnitNorm, pipeline
 
 if TYPE_CHECKING:
     from onepass import datasets, evaluate, plots, streams
@@ -27,6 +27,7 @@ __all__ = [
     "DivergedError",
     "Hasher",
     "ModelFileError",
+    "RBFBasis",
     "StandardScaler",
     "UnitNorm",
     "datasets",

@@ -23,7 +23,6 @@ from onepass.compiled.kernel import machine_code
 from onepass.compiled.loop import Weights, run, run_dense, run_sparse
 from onepass.compiled.pocket import Pocket
 from onepass.compiled.scaled import AveragedScaled, LazyScaled, Scaled
-from onepass.compiled.support import LazyExpansion
 
 _publishing = threading.Lock()
 
@@ -494,9 +493,6 @@ class _Bound:
             if "pocket" in arrays:
                 best = arrays[f"pocket.{name}"]
                 self.average = Pocket(learner._record(state.form, {**arrays, name: best}), best, now, arrays["pocket"])
-            elif "clock" in arrays and "support" in state.rooms:
-                arrays[name] = Averaged(now, arrays[f"gap.{name}"], arrays["clock"])
-                self.average = LazyExpansion(arrays[f"gap.{name}"], arrays["clock"])
             elif "clock" in arrays:
                 clock, gap = arrays["clock"], arrays[f"gap.{name}"]
                 lag = learner._record(state.form, {**arrays, name: gap})

@@ -22,7 +22,7 @@ class Field:
 
     `axes` names its axes: "features" (one entry more than there are features, slot 0 being the bias), "classes", "ranks" (one entry
     more than there are classes, slot 0 being a threshold), "one", a size that the learner gives, or a room: an axis that grows when
-    it is full. New entries are `start` (of a square matrix of features, those on its diagonal; the others are zero), or drawn:
+    it is full. New entries are `start` (of a square matrix, those on its diagonal; the others are zero), or drawn:
     "uniform" from U(-0.1, 0.1), "normal" from N(0, 1). `exact` numbers are float64 whatever the type of the data (counts and sums),
     and `whole` ones int64.
 
@@ -259,7 +259,8 @@ class State:
         if not role.draw or kind == "gap":
             fresh = np.zeros(shape, self._dtype(role))
             if kind != "gap":
-                (np.einsum("ii->i", fresh) if role.axes == "features features" else fresh)[...] = role.start
+                axes = role.axes.split()
+                (np.einsum("ii->i", fresh) if len(axes) == 2 and axes[0] == axes[1] else fresh)[...] = role.start
             return fresh
         rows, width = (1, shape[0]) if len(shape) == 1 else shape
         stream = list(self.fields).index(plain)

@@ -20,6 +20,15 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "scw1": ("SCW", {"variant": "I"}),
     "scw2": ("SCW", {"variant": "II", "confidence": 0.9}),  # where LIBOL starts from
     "aromma": ("ROMMA", {"aggressive": True}),
+    "stoptron": ("KernelPerceptron", {"budget": 100, "policy": "stop"}),
+    "rbp": ("KernelPerceptron", {"budget": 100, "policy": "random"}),
+    "bpa-s": ("BudgetPA", {"strategy": "simple"}),
+    "bpa-nn": ("BudgetPA", {"strategy": "nearest"}),
+    "bpa-p": ("BudgetPA", {"strategy": "projecting"}),
+    "projectron++": ("Projectron", {"plus": True}),
+    "bogd++": ("BOGD", {"sampling": "weighted"}),
+    "lol": ("LocalPA", {"shared": True}),
+    "i-lol": ("LocalPA", {"shared": False}),
     "sop": ("SecondOrderPerceptron", {}),
 }
 ENDINGS = ("Classifier", "Regressor")

@@ -23,7 +23,7 @@ import numpy as np
 
 from onepass.compiled.kernel import kernel
 from onepass.compiled.rows import DenseRow, SparseRow, add, dot
-from onepass.compiled.rules import blend, score, scratch
+from onepass.compiled.rules import blend, score, score_again, scratch
 from onepass.compiled.verb import verb
 
 UNIFORM, DECAY, HALF_LIFE = 0, 1, 2
@@ -152,7 +152,7 @@ def _(average: Any) -> Any:
 
 @show.form(Lazy)
 def _(average: Any, s: Any, room: Any, x: Any, out: Any) -> Any:
-    score(average.lag, x, room)
+    score_again(average.lag, x, s, room)
     factor = out.dtype.type(average.clock[FACTOR])
     for k in range(len(out)):
         out[k] = s.scores[k] - factor * room.scores[k]
@@ -160,17 +160,12 @@ def _(average: Any, s: Any, room: Any, x: Any, out: Any) -> Any:
 
 @tick.form(Lazy)
 def _(average: Any, model: Any, t: Any, moved: Any) -> Any:
-    advance(average.gap, average.clock, t)
-
-
-@kernel
-def advance(gap: Any, clock: Any, t: Any) -> Any:
-    """Let the average catch up with the weights after example t."""
+    clock = average.clock
     clock[FACTOR] = clock[FACTOR] * keep(clock, t - 1, t) if t > 1 else 1.0
     if clock[FACTOR] < 1e-12:  # fold c into q before it underflows: O(d), once in forty half-lives
-        flat = gap.reshape(-1)
-        for i in range(len(flat)):
-            flat[i] *= clock[FACTOR]
+        gap = average.gap.reshape(-1)
+        for i in range(len(gap)):
+            gap[i] *= clock[FACTOR]
         clock[FACTOR] = 1.0
 
 

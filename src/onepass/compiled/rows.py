@@ -48,6 +48,11 @@ def unit(x: Any) -> Any:
     """x / |x|; a zero row as it is, and NaN for a row whose norm overflows, so that it shows in the score."""
 
 
+@verb(0)
+def scaled(x: Any, scale: Any) -> Any:
+    """scale x; NaN for a row whose norm overflows, so that it shows in the score even where a bounded function comes between."""
+
+
 @verb(1)
 def project(U: Any, x: Any, out: Any) -> None:
     """out = U' x, the columns of U being the vectors to project on."""
@@ -102,6 +107,11 @@ def _(x: Any) -> Any:
     if norm2 == 0:
         return x
     return DenseRow(x.values, x.bias, x.scale / np.sqrt(norm2) if norm2 < np.inf else x.values.dtype.type(np.nan))
+
+
+@scaled.form(DenseRow)
+def _(x: Any, scale: Any) -> Any:
+    return DenseRow(x.values, x.bias, x.scale * x.values.dtype.type(scale if sqnorm(x) < np.inf else np.nan))
 
 
 @project.form(DenseRow)
@@ -177,6 +187,11 @@ def _(x: Any) -> Any:
     if norm2 == 0:
         return x
     return SparseRow(x.indices, x.values, x.bias, x.scale / np.sqrt(norm2) if norm2 < np.inf else x.values.dtype.type(np.nan))
+
+
+@scaled.form(SparseRow)
+def _(x: Any, scale: Any) -> Any:
+    return SparseRow(x.indices, x.values, x.bias, x.scale * x.values.dtype.type(scale if sqnorm(x) < np.inf else np.nan))
 
 
 @project.form(SparseRow)

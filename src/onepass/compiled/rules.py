@@ -24,6 +24,16 @@ def score(model: Any, x: Any, s: Any) -> None:
     """s.scores = the scores of x, and whatever `learn` needs again."""
 
 
+def _score_anew(model: Any, x: Any, s: Any, room: Any) -> Any:
+    score(model, x, room)
+
+
+@verb(0, otherwise=_score_anew)
+def score_again(model: Any, x: Any, s: Any, room: Any) -> None:
+    """room.scores = the scores of x, by a record that has other weights than the one for which `score` has just filled s, and is the
+    same in all else. A rule that looks long at x before its weights come in gives a form that takes the rest from s."""
+
+
 @verb(0)
 def learn(model: Any, x: Any, y: Any, weight: Any, s: Any) -> int:
     """One step on (x, y), after `score`. `weight` multiplies the loss term of the learner's optimisation problem."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.average import FACTOR, Averaged, advance, height, room, show, tick, workspace
+from onepass.compiled.average import FACTOR, Averaged, height, workspace
 from onepass.compiled.kernel import kernel
 from onepass.compiled.kernels import (
     CHI2,
@@ -32,7 +32,7 @@ from onepass.compiled.kernels import (
     spread_out,
 )
 from onepass.compiled.rows import DenseRow, SparseRow, add, project
-from onepass.compiled.rules import PASSIVE, UPDATED, learn, score, scratch
+from onepass.compiled.rules import PASSIVE, UPDATED, learn, score, score_again, scratch
 from onepass.compiled.tasks import standing
 from onepass.compiled.verb import Form, verb
 
@@ -447,6 +447,7 @@ def expansion(Record: type) -> Callable[[Form], Form]:
 
         scratch.form(Record)(_room)
         score.form(Record)(_score)
+        score_again.form(Record)(_score_again)
         learn.form(Record)(counted)
         return rule
 
@@ -471,8 +472,13 @@ def _score(m: Any, x: Any, s: Any) -> Any:
     a = norm(support.kernel, x)
     compare(support.kernel, support.store, x, a, s.k[:n])
     s.taken[0], s.facts[NORM] = n, a
-    for c in range(len(s.scores)):
-        s.scores[c] = weigh(now(m.A)[c], s.k[:n]) if a < np.inf else np.nan
+    score_again(m, x, s, s)
+
+
+def _score_again(m: Any, x: Any, s: Any, room: Any) -> Any:
+    k, sound = s.k[: s.taken[0]], s.facts[NORM] < np.inf
+    for c in range(len(room.scores)):
+        room.scores[c] = weigh(now(m.A)[c], k) if sound else np.nan
 
 
 @kernel
@@ -481,27 +487,6 @@ def weigh(coefficients: Any, k: Any) -> Any:
     for i in range(len(k)):
         total += coefficients[i] * k[i]
     return total
-
-
-# The average of the coefficients: the kernel values of x are at hand in the scratch.
-LazyExpansion = namedtuple("LazyExpansion", "gap clock")
-
-
-@room.form(LazyExpansion)
-def _(average: Any) -> Any:
-    return 0
-
-
-@show.form(LazyExpansion)
-def _(average: Any, s: Any, room: Any, x: Any, out: Any) -> Any:
-    factor, k = out.dtype.type(average.clock[FACTOR]), s.k[: s.taken[0]]
-    for c in range(len(out)):
-        out[c] = s.scores[c] - factor * weigh(average.gap[c], k)
-
-
-@tick.form(LazyExpansion)
-def _(average: Any, model: Any, t: Any, moved: Any) -> Any:
-    advance(average.gap, average.clock, t)
 
 
 # --- what rules do ---

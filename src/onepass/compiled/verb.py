@@ -24,8 +24,8 @@ class Verb(Protocol):
         """Register the form for arguments of these classes."""
 
 
-def verb(*positions: int) -> Callable[[Callable[..., Any]], Verb]:
-    """Make a verb whose form is chosen by the classes of the arguments at `positions`.
+def verb(*positions: int, otherwise: Callable[..., Any] | None = None) -> Callable[[Callable[..., Any]], Verb]:
+    """Make a verb whose form is chosen by the classes of the arguments at `positions`; `otherwise` is for classes without a form.
 
     Called in Python (also with `NUMBA_DISABLE_JIT=1`) it looks its form up by class; inside a kernel Numba does, at compile
     time, so that the choice costs nothing. A form is registered with `@name.form(Class, ...)`, a class for each position.
@@ -36,11 +36,12 @@ def verb(*positions: int) -> Callable[[Callable[..., Any]], Verb]:
 
         @wraps(function)
         def call(*arguments: Any) -> Any:
-            return forms[tuple(type(arguments[p]) for p in positions)](*arguments)
+            kinds = tuple(type(arguments[p]) for p in positions)
+            return (forms[kinds] if otherwise is None else forms.get(kinds, otherwise))(*arguments)
 
         @overload(call, strict=False, jit_options={**OPTIONS, "forceinline": True})  # type: ignore[untyped-decorator]
         def choose(*arguments: Any) -> Any:
-            return forms.get(tuple(_class(arguments[p]) for p in positions))
+            return forms.get(tuple(_class(arguments[p]) for p in positions), otherwise)
 
         def form(*classes: type) -> Callable[[Form], Form]:
             def register(implementation: Form) -> Form:

@@ -3,10 +3,12 @@
 from onepass.kernel.budget import BudgetPA, Forgetron, Projectron
 from onepass.kernel.descent import BOGD, BSGD, NOGD
 from onepass.kernel.expansions import KernelOGD, KernelPA, KernelPARegressor, KernelPerceptron, SparsePA
+from onepass.kernel.fourier import FOGD
 
 __all__ = [
     "BOGD",
     "BSGD",
+    "FOGD",
     "NOGD",
     "BudgetPA",
     "Forgetron",

@@ -281,14 +281,15 @@ class Projectron(KernelModel, Classifier):
     """The Projectron: a kernel perceptron that takes a mistake in only if the support vectors can't stand for it.
 
     delta^2 = k(x, x) - k' K^-1 k is the squared distance of x from the span of the support vectors. A mistake with delta^2 at most
-    the threshold is projected on them, A += y K^-1 k; any other joins them. With a budget a mistake is projected when the budget is
-    used up. Projectron++ (`plus=True`) also learns from examples with 0 < y f(x) < 1, by a projected step of at most 1, if the loss
-    is worth what the projection spoils.
+    the threshold is projected on them, A += y K^-1 k; any other joins them. When a budget is used up, all are projected.
+    Projectron++ (`plus=True`) also learns from examples with 0 < y f(x) < 1, by a projected step of at most 1, if the loss is worth
+    what the projection spoils.
 
     Parameters
     ----------
     threshold : float, default=None
-        The squared distance up to which a mistake is projected. None: 0.1 without a budget, 0 with one.
+        The squared distance up to which a mistake is projected. None: 0.1 without a budget; with one, a mistake is projected when it
+        is used up, and not before.
     plus : bool, default=False
         Whether to learn from examples that are right by less than 1 (Projectron++).
     budget : int, default=None
@@ -344,7 +345,7 @@ class Projectron(KernelModel, Classifier):
         return {"inverse"}
 
     def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
-        threshold = self.threshold if self.threshold is not None else 0.1 if self.budget is None else 0.0
+        threshold = self.threshold if self.threshold is not None else 0.1 if self.budget is None else -1.0
         more = self._most() + 1
         price = np.sqrt(more / np.log(more)) / 4 if self.budget is not None else 0.0
         return Projecting(self._task(form), arrays["A"], self._support(arrays), float(threshold), bool(self.plus), float(price))

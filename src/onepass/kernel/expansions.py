@@ -110,7 +110,7 @@ class KernelPerceptron(Budgeted, Classifier):
         holds the kernel values of example t with all examples. A function takes two 1-d arrays and gives a number; it is compiled
         by Numba.
     gamma : float, default=None
-        The scale of the kernel. None: 1 / (the number of features of the first table), 1 for dicts.
+        The scale of the kernel. None: 1 / n_features, or 1 for a model that grows, as with dicts.
     degree : int, default=3
         The degree of "poly".
     coef0 : float, default=1.0
@@ -126,7 +126,7 @@ class KernelPerceptron(Budgeted, Classifier):
         Whether to add 1 to the kernel.
     average : bool, "uniform" or float, default=None
         Predict with an average of the coefficients along the way, as in :class:`PAClassifier`. A vector that is dropped for the
-        budget takes its share of the average with it.
+        budget takes its share of the average with it: where vectors come and go quickly, the average knows little of any.
     classes, class_weight, calibrate, max_iter, grow
         As in :class:`PAClassifier`.
 

@@ -138,7 +138,7 @@ class KernelModel(Learner):
                 f"kernel={self.kernel!r} needs rows whose width is known from the start: pass arrays, and grow=False or None."
             )
         state: State = super()._first_state(rows, names, target, classes, grow and not fixed, whole)
-        state.arrays["gamma"][0] = 1.0 if rows is None else 1.0 / max(rows.width, 1)
+        state.arrays["gamma"][0] = 1.0 if state.grow_features else 1.0 / max(state.n_features, 1)
         state.arrays["book"][book.KIND] = self._kind()
         if self.kernel == "precomputed":
             state.extend("entries", 1)

@@ -1,3 +1,5 @@
 """Local models: many small linear ones, each for a part of the space."""
 
-__all__: list[str] = []
+from onepass.local.prototypes import LocalPA
+
+__all__ = ["LocalPA"]

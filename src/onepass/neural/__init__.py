@@ -1,3 +1,5 @@
 """Networks that learn online."""
 
-__all__: list[str] = []
+from onepass.neural.elm import OSELMClassifier, OSELMRegressor
+
+__all__ = ["OSELMClassifier", "OSELMRegressor"]

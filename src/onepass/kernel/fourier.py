@@ -1,0 +1,200 @@
+"""Gradient descent on random Fourier features, which stand for the RBF kernel without any support vectors.
+
+J. Lu, S. C. H. Hoi, J. Wang, P. Zhao, Z.-Y. Liu: Large scale online kernel learning. JMLR 17 (2016), 1-43.
+
+Angles are kept in turns: the frequencies are N(0, I) numbers that are drawn feature by feature, and a row is scaled by sqrt(2 gamma)
+and by 1 / (2 pi) before it is projected on them. With an intercept the constant feature turns all angles of a component alike, which
+changes no product z.z'.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import pi
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from onepass.base import Classifier, Field, State
+from onepass.base.learner import POWERS_OF_TWO
+from onepass.compiled.average import at, height, workspace
+from onepass.compiled.circle import circle
+from onepass.compiled.kernel import kernel
+from onepass.compiled.rows import DenseRow, add, dot, project, scaled
+from onepass.compiled.rules import PASSIVE, UPDATED, learn, rival, score, score_again, scratch
+from onepass.kernel.model import GAMMAS
+
+Binary = namedtuple("Binary", "U w gamma rate")
+Multiclass = namedtuple("Multiclass", "U W gamma rate")
+
+# turns: the angles; z: their cosines, then their sines.
+Scratch = namedtuple("Scratch", "scores turns z")
+
+
+@kernel
+def embed(U: Any, gamma: Any, x: Any, s: Any) -> Any:
+    """s.z = z(x)"""
+    D = len(s.turns)
+    project(U, scaled(x, np.sqrt(2 * gamma[0]) / (2 * pi)), s.turns)
+    circle(s.turns, s.z[:D], s.z[D:], 1 / np.sqrt(D))
+
+
+@kernel
+def features(x: Any, s: Any) -> Any:
+    """z as a row, with the constant feature of x."""
+    return DenseRow(s.z, x.bias, s.z.dtype.type(1))
+
+
+@scratch.form(Binary)
+def _(m: Any) -> Any:
+    D = m.U.shape[1]
+    return Scratch(workspace(m.w, 1), workspace(m.w, D), workspace(m.w, 2 * D))
+
+
+@scratch.form(Multiclass)
+def _(m: Any) -> Any:
+    D = m.U.shape[1]
+    return Scratch(workspace(m.W, height(m.W)), workspace(m.W, D), workspace(m.W, 2 * D))
+
+
+@score.form(Binary)
+@score.form(Multiclass)
+def _(m: Any, x: Any, s: Any) -> Any:
+    embed(m.U, m.gamma, x, s)
+    score_again(m, x, s, s)
+
+
+@score_again.form(Binary)
+def _(m: Any, x: Any, s: Any, room: Any) -> Any:
+    room.scores[0] = dot(m.w, features(x, s))
+
+
+@score_again.form(Multiclass)
+def _(m: Any, x: Any, s: Any, room: Any) -> Any:
+    for k in range(len(room.scores)):
+        room.scores[k] = dot(at(m.W, k), features(x, s))
+
+
+@learn.form(Binary)
+def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+    """Algorithm 1, with the hinge loss: w += rate y z if y w.z < 1."""
+    if y * s.scores[0] >= 1:
+        return PASSIVE
+    add(m.w, weight * m.rate * y, features(x, s))
+    return UPDATED
+
+
+@learn.form(Multiclass)
+def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+    """Against the best wrong label r: W_y += rate z, W_r -= rate z if (W_y - W_r).z < 1."""
+    r = rival(s.scores, y)
+    if r < 0 or s.scores[y] - s.scores[r] >= 1:
+        return PASSIVE
+    add(at(m.W, y), weight * m.rate, features(x, s))
+    add(at(m.W, r), -weight * m.rate, features(x, s))
+    return UPDATED
+
+
+@dataclass(eq=False, repr=False)
+class FOGD(Classifier):
+    r"""Fourier online gradient descent: an RBF kernel by random features, in constant time and memory.
+
+    With D frequencies u_i drawn from N(0, 2 gamma I),
+
+        z(x) = (cos u_1.x, ..., cos u_D.x, sin u_1.x, ..., sin u_D.x) / sqrt(D),
+
+    so that z(x).z(x') is close to exp(-gamma |x - x'|^2), the nearer the larger D, with an error of about 1 / sqrt(D). On these
+    features a linear model learns by gradient descent on the hinge loss: w += rate y z where y w.z < 1. For more classes the label's
+    weights and those of its strongest rival r move apart, W_y += rate z and W_r -= rate z, where (W_y - W_r).z < 1.
+
+    Distances are what counts, so scale the features first (:class:`onepass.StandardScaler`, or to [-1, 1]).
+
+    Parameters
+    ----------
+    components : int, default=400
+        The number D of frequencies; z has 2 D features.
+    rate : float, default=0.5
+        The length of a step, |z| being 1.
+    gamma : float, default=None
+        The width of the kernel. None is 1 / n_features, or 1 for a model that grows; it is settled at the first example.
+    fit_intercept : bool, default=False
+        Whether to put the constant feature 1 beside z.
+    average, classes, class_weight, calibrate, max_iter, grow
+        As in :class:`PAClassifier`.
+    random_state : int, RandomState or None, default=None
+        The seed of the frequencies.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels, sorted.
+    n_features_in_, t_, updates_, n_iter_ : int
+        The number of features, of examples learned from, of examples that had loss, and of passes.
+
+    References
+    ----------
+    J. Lu, S. C. H. Hoi, J. Wang, P. Zhao, Z.-Y. Liu: Large scale online kernel learning. JMLR 17 (2016), 1-43.
+    A. Rahimi, B. Recht: Random features for large-scale kernel machines. NIPS 20 (2007), 1177-1184.
+
+    Examples
+    --------
+    A disc and what is around it:
+
+    >>> import numpy as np
+    >>> from onepass import FOGD
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (3000, 2))
+    >>> y = (X**2).sum(axis=1) < 0.5
+    >>> model = FOGD(gamma=2.0, average=True, random_state=0).fit(X[:2000], y[:2000])
+    >>> model.score(X[2000:], y[2000:]) > 0.95
+    True
+    """
+
+    components: int = 400
+    rate: float = 0.5
+    gamma: float | None = None
+    fit_intercept: bool = field(default=False, kw_only=True)
+    random_state: Any = field(default=None, kw_only=True)
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "components": [Interval(Integral, 1, None, closed="left")],
+        "rate": [Interval(Real, 0, None, closed="neither")],
+        "gamma": [Interval(Real, 0, None, closed="neither"), None],
+        "random_state": ["random_state"],
+    }
+    _frequencies: ClassVar[dict[str, Field]] = {
+        "U": Field("features components", draw="normal"),
+        "gamma": Field("one", exact=True),
+    }
+    _forms: ClassVar[dict[str, dict[str, Field]]] = {
+        "binary": {**_frequencies, "w": Field("bases", additive=True)},
+        "multiclass": {**_frequencies, "W": Field("classes bases", additive=True)},
+    }
+    _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"gamma": GAMMAS, "rate": POWERS_OF_TWO}
+
+    def _sizes(self) -> dict[str, int]:
+        return {"components": self.components, "bases": 2 * self.components + 1}
+
+    def _new_state(self, form: str, dtype: Any, n_features: int, names: list[str] | None, **about: Any) -> State:
+        state = super()._new_state(form, dtype, n_features, names, **about)
+        state.arrays["gamma"][0] = self._width_for(state)
+        return state
+
+    def _width_for(self, state: State) -> float:
+        if self.gamma is not None:
+            return float(self.gamma)
+        return 1.0 if state.grow_features else 1.0 / state.n_features
+
+    def _check_settled(self, state: State) -> None:
+        super()._check_settled(state)
+        if state.arrays["gamma"][0] != self._width_for(state):
+            raise ValueError(
+                "`gamma` can't change once learning has begun: the weights are for the old one. Call fit to start anew."
+            )
+
+    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+        U, gamma, rate = arrays["U"], arrays["gamma"], float(self.rate)
+        return Binary(U, arrays["w"], gamma, rate) if form == "binary" else Multiclass(U, arrays["W"], gamma, rate)

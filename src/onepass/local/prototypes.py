@@ -1,0 +1,222 @@
+"""Local online learning: a linear model for each of some prototypes, and one that they share.
+
+Z. Zhou, W.-S. Zheng, J.-F. Hu, Y. Xu, J. You: One-pass online learning: a local approach. Pattern Recognition 51 (2016), 346-357.
+The idea is theirs: passive-aggressive hyperplanes on clusters that are found online, with a common component. The form is ours.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from onepass.base import Classifier, Field
+from onepass.base.state import Array
+from onepass.compiled.average import at, height, workspace
+from onepass.compiled.kernel import kernel
+from onepass.compiled.passive_aggressive import ONE, tau
+from onepass.compiled.prototypes import Prototypes, differs, gap2, in_use, take_in
+from onepass.compiled.rows import add, dot, sqnorm
+from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, rival, score, score_again, scratch
+
+# Row 0 of the weights is u, row k + 1 is v_k. A step of tau moves u by common tau x, and v_k by local tau x.
+Binary = namedtuple("Binary", "w prototypes C common local")
+Multiclass = namedtuple("Multiclass", "W prototypes C common local")
+
+# nearest: the prototype that is nearest, one entry; distance2: how far it is, squared.
+Scratch = namedtuple("Scratch", "scores nearest distance2")
+
+
+@kernel
+def find(prototypes: Any, x: Any, s: Any) -> Any:
+    """The nearest prototype, the first among equals; 0 before there is any."""
+    best, least = 0, np.inf
+    for k in range(in_use(prototypes)):
+        distance2 = gap2(prototypes, x, k)
+        if distance2 < least:
+            best, least = k, distance2
+    s.nearest[0], s.distance2[0] = best, least
+
+
+@kernel
+def settle(prototypes: Any, x: Any, s: Any) -> Any:
+    """Sequential k-means: the first rows that differ become prototypes, every other row moves the nearest one."""
+    k, held = s.nearest[0], in_use(prototypes)
+    if held < len(prototypes.counts) and (held == 0 or differs(prototypes, k, s.distance2[0])):
+        k = held
+    take_in(prototypes, x, k)
+
+
+@kernel
+def local_score(w: Any, x: Any, s: Any) -> Any:
+    """(u + v_k).x"""
+    return dot(at(w, 0), x) + dot(at(w, s.nearest[0] + 1), x)
+
+
+@kernel
+def move(m: Any, w: Any, step: Any, x: Any, s: Any) -> Any:
+    add(at(w, 0), m.common * step, x)
+    add(at(w, s.nearest[0] + 1), m.local * step, x)
+
+
+@scratch.form(Binary)
+def _(m: Any) -> Any:
+    return Scratch(workspace(m.w, 1), np.zeros(1, np.int64), np.zeros(1))
+
+
+@scratch.form(Multiclass)
+def _(m: Any) -> Any:
+    return Scratch(workspace(m.W, height(m.W)), np.zeros(1, np.int64), np.zeros(1))
+
+
+@score.form(Binary)
+@score.form(Multiclass)
+def _(m: Any, x: Any, s: Any) -> Any:
+    find(m.prototypes, x, s)
+    score_again(m, x, s, s)
+
+
+@score_again.form(Binary)
+def _(m: Any, x: Any, s: Any, room: Any) -> Any:
+    room.scores[0] = local_score(m.w, x, s)
+
+
+@score_again.form(Multiclass)
+def _(m: Any, x: Any, s: Any, room: Any) -> Any:
+    for c in range(len(room.scores)):
+        room.scores[c] = local_score(at(m.W, c), x, s)
+
+
+@learn.form(Binary)
+def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+    """loss = max(0, 1 - y (u + v_k).x); u += tau y x, v_k += tau/lam y x. Then the prototypes take x in."""
+    norm2 = (m.common + m.local) * sqnorm(x)
+    if not norm2 < np.inf:
+        return TOO_LARGE
+    loss = 1 - y * s.scores[0]
+    if loss > 0:
+        move(m, m.w, y * tau(ONE, weight * m.C, loss, norm2), x, s)
+    settle(m.prototypes, x, s)
+    return UPDATED if loss > 0 else PASSIVE
+
+
+@learn.form(Multiclass)
+def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+    """Against the best wrong label r, with twice the norm: the label's weights and the rival's move apart."""
+    norm2 = 2 * (m.common + m.local) * sqnorm(x)
+    if not norm2 < np.inf:
+        return TOO_LARGE
+    r = rival(s.scores, y)
+    loss = 1 - (s.scores[y] - s.scores[r]) if r >= 0 else 0.0
+    if loss > 0:
+        step = tau(ONE, weight * m.C, loss, norm2)
+        move(m, at(m.W, y), step, x, s)
+        move(m, at(m.W, r), -step, x, s)
+    settle(m.prototypes, x, s)
+    return UPDATED if loss > 0 else PASSIVE
+
+
+@dataclass(eq=False, repr=False)
+class LocalPA(Classifier):
+    r"""Local online learning (LOL): passive-aggressive linear models around prototypes, with a component that all of them share.
+
+    The score of x is (u + v_k).x, where p_k is the prototype nearest to x. An example of loss = max(0, 1 - y (u + v_k).x) solves
+
+        min 1/2 |u - u_t|^2 + lam/2 |v_k - v_k,t|^2 + C loss,
+
+    that is, with tau = min(C, loss / ((1 + 1/lam) |x|^2)): u += tau y x and v_k += tau/lam y x. Without the shared component (I-LOL)
+    tau = min(C, loss / |x|^2) and v_k += tau y x. For more classes each has its own u and v_k, and those of the label and of its
+    strongest rival move apart, with twice the norm.
+
+    Prototypes come from sequential k-means: the first examples that differ from each other, then p_k += (x - p_k) / n_k. Until all are
+    found, the example that starts one is scored and learned by the model of its nearest neighbour.
+
+    Distances count, so scale the features first (:class:`onepass.StandardScaler`, or to [-1, 1]).
+
+    Parameters
+    ----------
+    prototypes : int, default=50
+        The number of prototypes, and so of local models.
+    C : float, default=1.0
+        Aggressiveness: how far one example may move the weights.
+    shared : bool, default=True
+        Whether the local models share the component u.
+    lam : float, default=0.3
+        How reluctant the local models are to move, compared with the shared one. Without effect where nothing is shared.
+    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
+        As in :class:`PAClassifier`; a weight counts for the step, not for the prototypes.
+
+    Attributes
+    ----------
+    prototypes_ : array of shape (k, d)
+        The prototypes so far.
+    classes_ : array
+        The labels, sorted.
+    n_features_in_, t_, updates_, n_iter_ : int
+        The number of features, of examples learned from, of examples that had loss, and of passes.
+
+    References
+    ----------
+    Z. Zhou, W.-S. Zheng, J.-F. Hu, Y. Xu, J. You: One-pass online learning: a local approach. Pattern Recognition 51 (2016),
+    346-357.
+
+    Examples
+    --------
+    Stripes, which no single line can tell apart:
+
+    >>> import numpy as np
+    >>> from onepass import LocalPA
+    >>> X = np.random.default_rng(0).uniform(-2, 2, (4000, 2))
+    >>> y = np.floor(X[:, 0]) % 2
+    >>> model = LocalPA(20, average=True).fit(X[:3000], y[:3000])
+    >>> model.score(X[3000:], y[3000:]) > 0.9
+    True
+    """
+
+    prototypes: int = 50
+    C: float = 1.0
+    shared: bool = True
+    lam: float = 0.3
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "prototypes": [Interval(Integral, 1, None, closed="left")],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "shared": ["boolean"],
+        "lam": [Interval(Real, 0, None, closed="neither")],
+    }
+    _means: ClassVar[dict[str, Field]] = {
+        "sums": Field("prototypes features", exact=True, foreseen=True),
+        "squares": Field("prototypes", exact=True),
+        "counts": Field("prototypes", exact=True),
+    }
+    _forms: ClassVar[dict[str, dict[str, Field]]] = {
+        "binary": {**_means, "w": Field("models features", additive=True)},
+        "multiclass": {**_means, "W": Field("classes models features", additive=True)},
+    }
+
+    @property
+    def prototypes_(self) -> Array:
+        """The prototypes so far, (k, d)."""
+        state = self._attribute("prototypes_")
+        counts = state.arrays["counts"]
+        held = np.count_nonzero(counts)
+        return state.arrays["sums"][:held, 1 : state.n_features + 1] / counts[:held, None]
+
+    @property
+    def _grid(self) -> dict[str, tuple[Any, ...]]:
+        return {"C": tuple(4.0**k for k in range(-5, 2))} | ({"lam": (0.1, 0.3, 1.0, 3.0)} if self.shared else {})
+
+    def _sizes(self) -> dict[str, int]:
+        return {"prototypes": self.prototypes, "models": self.prototypes + 1}
+
+    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+        prototypes = Prototypes(arrays["sums"], arrays["squares"], arrays["counts"])
+        steps = (1.0, 1 / float(self.lam)) if self.shared else (0.0, 1.0)
+        if form == "binary":
+            return Binary(arrays["w"], prototypes, float(self.C), *steps)
+        return Multiclass(arrays["W"], prototypes, float(self.C), *steps)

@@ -1,0 +1,252 @@
+"""Online sequential extreme learning machines: a layer that is drawn and stays, and recursive least squares on it.
+
+N.-Y. Liang, G.-B. Huang, P. Saratchandran, N. Sundararajan: A fast and accurate online sequential learning algorithm for feedforward
+networks. IEEE Transactions on Neural Networks 17 (2006), 1411-1423.
+
+The inverse of the correlations of the hidden units is kept as a covariance U D U' (`compiled/covariance.py`), which stays positive
+whatever the rounding. A ridge takes the place of the paper's first batch, so that learning begins with the first example.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from onepass.base import Classifier, Field, Learner, Regressor, State
+from onepass.compiled.average import at, height, workspace
+from onepass.compiled.covariance import Full, stretch, tighten, variance
+from onepass.compiled.kernel import kernel
+from onepass.compiled.rows import DenseRow, dot, project, scaled
+from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, score, score_again, scratch
+
+SIGMOID, TANH, SIN, RELU = 0, 1, 2, 3
+ACTIVATIONS = {"sigmoid": SIGMOID, "tanh": TANH, "sin": SIN, "relu": RELU}
+
+One = namedtuple("One", "A w cov activation ridge")  # a number, or the margin of two classes
+Multiclass = namedtuple("Multiclass", "A W cov activation ridge")
+
+# f and spread: what the covariance needs; hidden: the outputs of the hidden units.
+Scratch = namedtuple("Scratch", "scores f spread hidden")
+
+
+@kernel
+def activate(activation: Any, h: Any) -> Any:
+    """h = g(h), where NaN stays NaN."""
+    zero, one = h.dtype.type(0), h.dtype.type(1)
+    if activation == SIGMOID:
+        for i in range(len(h)):
+            h[i] = one / (one + np.exp(-h[i]))
+    elif activation == TANH:
+        for i in range(len(h)):
+            h[i] = np.tanh(h[i])
+    elif activation == SIN:
+        for i in range(len(h)):
+            h[i] = np.sin(h[i])
+    else:
+        for i in range(len(h)):
+            h[i] = zero if h[i] < 0 else h[i]
+
+
+@kernel
+def units(s: Any) -> Any:
+    """The hidden units as a row; it has no constant feature."""
+    return DenseRow(s.hidden, s.hidden.dtype.type(0), s.hidden.dtype.type(1))
+
+
+@kernel
+def absorb(m: Any, weight: Any, s: Any) -> Any:
+    """Take the row into the covariance. The factor of the step along s.spread for each unit of error; NaN if it leaves the range."""
+    v = variance(m.cov, units(s), s)
+    if not v < np.inf:
+        return np.nan
+    r = m.ridge / weight
+    tighten(m.cov, min(1 / r, np.sqrt(np.finfo(s.scores.dtype).max)), units(s), s)
+    return 1 / (v + r)
+
+
+@scratch.form(One)
+def _(m: Any) -> Any:
+    n = m.cov.factor.shape[0]
+    return Scratch(workspace(m.w, 1), workspace(m.w, n), workspace(m.w, n), workspace(m.w, n - 1))
+
+
+@scratch.form(Multiclass)
+def _(m: Any) -> Any:
+    n = m.cov.factor.shape[0]
+    return Scratch(workspace(m.W, height(m.W)), workspace(m.W, n), workspace(m.W, n), workspace(m.W, n - 1))
+
+
+@score.form(One)
+@score.form(Multiclass)
+def _(m: Any, x: Any, s: Any) -> Any:
+    """The hidden units, and the scores of the weights on them."""
+    project(m.A, scaled(x, 1.0), s.hidden)
+    activate(m.activation, s.hidden)
+    score_again(m, x, s, s)
+
+
+@score_again.form(One)
+def _(m: Any, x: Any, s: Any, room: Any) -> Any:
+    room.scores[0] = dot(m.w, units(s))
+
+
+@score_again.form(Multiclass)
+def _(m: Any, x: Any, s: Any, room: Any) -> Any:
+    for k in range(len(room.scores)):
+        room.scores[k] = dot(at(m.W, k), units(s))
+
+
+@learn.form(One)
+def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+    """beta += P h (y - beta.h) / (h' P h + ridge), P^-1 += h h' / ridge."""
+    gain, error = absorb(m, weight, s), y - s.scores[0]
+    if not gain < np.inf:
+        return TOO_LARGE
+    stretch(m.w, gain * error, s.spread)
+    return UPDATED if error != 0 else PASSIVE
+
+
+@learn.form(Multiclass)
+def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+    """The same for each class, with the target 1 for the label and 0 for the others."""
+    gain = absorb(m, weight, s)
+    if not gain < np.inf:
+        return TOO_LARGE
+    for k in range(len(s.scores)):
+        stretch(at(m.W, k), gain * ((1 if k == y else 0) - s.scores[k]), s.spread)
+    return UPDATED
+
+
+@dataclass(eq=False, repr=False)
+class _OSELM(Learner):
+    """What the classifier and the regressor share: the hidden layer, and the ridge."""
+
+    hidden: int = 100
+    activation: str = "sigmoid"
+    ridge: float = 1e-3
+    random_state: Any = field(default=None, kw_only=True)
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "hidden": [Interval(Integral, 1, None, closed="left")],
+        "activation": [StrOptions(set(ACTIVATIONS))],
+        "ridge": [Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+    }
+    _layer: ClassVar[dict[str, Field]] = {
+        "A": Field("features hidden", draw="normal"),
+        "Sigma": Field("units units", start=1.0),
+    }
+    _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"ridge": tuple(10.0**k for k in range(-6, 3))}
+
+    def _sizes(self) -> dict[str, int]:
+        return {"hidden": self.hidden, "units": self.hidden + 1}
+
+    def _prepare(self, state: State) -> None:
+        state.arrays["A"][1:] /= np.sqrt(state.n_features)
+
+    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+        rest = Full(arrays["Sigma"]), ACTIVATIONS[self.activation], float(self.ridge)
+        return Multiclass(arrays["A"], arrays["W"], *rest) if form == "multiclass" else One(arrays["A"], arrays["w"], *rest)
+
+
+@dataclass(eq=False, repr=False)
+class OSELMClassifier(Classifier, _OSELM):
+    r"""Online sequential extreme learning machine: least squares on a random hidden layer, exact after every example.
+
+    The hidden units h_i = g(a_i.x + b_i) are drawn once and stay. The output weights beta are, after each example, the solution of
+
+        min sum_t weight_t (y_t - beta.h_t)^2 + ridge |beta|^2
+
+    over all examples so far, by recursive least squares: O(hidden^2) a step. For two classes y is -1 or 1; for more, each class has
+    its own beta, with the target 1 for its examples and 0 for the others, and the largest score wins. Targets of 1 and -1 would
+    lead to the same labels, but with 0 a label that comes late has had its targets from the start.
+
+    a_i is drawn from N(0, I/d), so that a_i.x is about as large as b_i, from N(0, 1), if the features are; standardise them first
+    (:class:`onepass.StandardScaler`). A growing model, which does not know their number d, draws a_i from N(0, I).
+
+    Parameters
+    ----------
+    hidden : int, default=100
+        The number of hidden units.
+    activation : {"sigmoid", "tanh", "sin", "relu"}, default="sigmoid"
+        The function g.
+    ridge : float, default=1e-3
+        The weight of |beta|^2; a tiny one is plain least squares.
+    fit_intercept : bool, default=True
+        Whether the hidden units have the biases b_i.
+    average, classes, class_weight, calibrate, max_iter, grow
+        As in :class:`PAClassifier`; a second pass counts every example twice.
+    random_state : int, RandomState or None, default=None
+        The seed of the hidden layer.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels, sorted.
+    n_features_in_, t_, updates_, n_iter_ : int
+        The number of features, of examples learned from, of examples that moved the weights, and of passes.
+
+    References
+    ----------
+    N.-Y. Liang, G.-B. Huang, P. Saratchandran, N. Sundararajan: A fast and accurate online sequential learning algorithm for
+    feedforward networks. IEEE Transactions on Neural Networks 17 (2006), 1411-1423.
+
+    Examples
+    --------
+    A disc and what is around it:
+
+    >>> import numpy as np
+    >>> from onepass import OSELMClassifier
+    >>> X = np.random.default_rng(0).uniform(-2, 2, (1500, 2))
+    >>> y = (X**2).sum(axis=1) < 2
+    >>> model = OSELMClassifier(random_state=0).fit(X[:1000], y[:1000])
+    >>> model.score(X[1000:], y[1000:]) > 0.95
+    True
+    """
+
+    _forms: ClassVar[dict[str, dict[str, Field]]] = {
+        "binary": {**_OSELM._layer, "w": Field("units", additive=True)},
+        "multiclass": {**_OSELM._layer, "W": Field("classes units", additive=True)},
+    }
+
+
+@dataclass(eq=False, repr=False)
+class OSELMRegressor(Regressor, _OSELM):
+    r"""Online sequential extreme learning machine for regression: least squares on a random hidden layer, exact after every example.
+
+    As :class:`OSELMClassifier`, with the targets as they are.
+
+    Parameters
+    ----------
+    hidden, activation, ridge, fit_intercept, average, max_iter, grow, random_state
+        As in :class:`OSELMClassifier`.
+
+    Attributes
+    ----------
+    n_features_in_, t_, updates_, n_iter_ : int
+        The number of features, of examples learned from, of examples that moved the weights, and of passes.
+
+    References
+    ----------
+    N.-Y. Liang, G.-B. Huang, P. Saratchandran, N. Sundararajan: A fast and accurate online sequential learning algorithm for
+    feedforward networks. IEEE Transactions on Neural Networks 17 (2006), 1411-1423.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onepass import OSELMRegressor
+    >>> x = np.random.default_rng(0).uniform(-3, 3, (1000, 1))
+    >>> model = OSELMRegressor(random_state=0).fit(x, np.sinc(x[:, 0]))
+    >>> bool(np.abs(model.predict([[0.0], [1.0], [2.5]]) - np.sinc([0.0, 1.0, 2.5])).max() < 0.05)
+    True
+    """
+
+    _forms: ClassVar[dict[str, dict[str, Field]]] = {
+        "regression": {**_OSELM._layer, "w": Field("units", additive=True)},
+    }

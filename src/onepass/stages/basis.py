@@ -1,0 +1,175 @@
+"""Gaussian bases, for models that are linear in their parameters but not in the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from onepass.base import Field, Stage, State
+from onepass.base.inputs import Rows, one_row
+from onepass.base.state import Array
+from onepass.compiled.kernel import kernel
+from onepass.compiled.loop import T
+from onepass.compiled.prototypes import Prototypes, differs, gap2, in_use, take_in
+from onepass.compiled.rows import DenseRows, row
+
+
+@kernel
+def run_bases(X: Any, sums: Any, squares: Any, counts: Any, gamma: Any, count: Any, taught: Any, out: Any) -> None:
+    """out = the bases of each row, at the centres that were known before it; a row t with taught[t] may then become a centre."""
+    centres = Prototypes(sums, squares, counts)
+    held = in_use(centres)
+    for t in range(len(out)):
+        x, new = row(X, t), True
+        for k in range(held):
+            distance2 = gap2(centres, x, k)
+            out[t, k] = np.exp(-gamma * distance2)
+            new &= differs(centres, k, distance2)
+        for k in range(held, out.shape[1]):
+            out[t, k] = 0
+        if taught[t]:
+            count[T] += 1
+            if new and held < len(counts):
+                take_in(centres, x, held)
+                held += 1
+
+
+class RBFBasis(Stage):
+    r"""Gaussian bases at some centres: phi_k(x) = exp(-gamma |x - c_k|^2), a feature for each.
+
+    A linear learner behind it learns a model that is linear in its parameters and smooth in x. The centres are given, or they are the
+    first rows that differ from each other; a base whose centre is still to come is 0. A row that becomes a centre was handled with
+    those before it, as in every stage.
+
+    Parameters
+    ----------
+    centres : array-like of shape (count, d), default=None
+        The centres. None: the first rows.
+    count : int, default=100
+        How many rows become centres. Without effect where `centres` are given.
+    gamma : float, default=1.0
+        How narrow the bases are: they fall to 1/e at the distance 1 / sqrt(gamma).
+    grow : bool, default=None
+        Whether new features may appear at any time. None: with dicts and `learn_one` they may. A centre is 0 in features that came
+        after it; given centres have all of their features, in columns.
+
+    Attributes
+    ----------
+    centres_ : array of shape (k, d)
+        The centres so far.
+    n_features_in_, t_ : int
+        The number of features, and of rows seen.
+
+    References
+    ----------
+    M. Sugiyama: Introduction to statistical machine learning (2016), sections 21.1 and 31.
+
+    Examples
+    --------
+    The function sinc, by passive-aggressive regression:
+
+    >>> import numpy as np
+    >>> from onepass import PARegressor, RBFBasis, pipeline
+    >>> x = np.random.default_rng(0).uniform(-3, 3, (2000, 1))
+    >>> model = pipeline(RBFBasis(count=30, gamma=2.0), PARegressor(epsilon=0.01, average=True)).fit(x, np.sinc(x[:, 0]))
+    >>> bool(np.abs(model.predict([[0.0], [0.5], [1.5]]) - np.sinc([0.0, 0.5, 1.5])).max() < 0.05)
+    True
+    """
+
+    _forms: ClassVar[dict[str, dict[str, Field]]] = {
+        "stage": {
+            "sums": Field("bases features", foreseen=True),
+            "squares": Field("bases"),
+            "counts": Field("bases"),
+        }
+    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "centres": ["array-like", None],
+        "count": [Interval(Integral, 1, None, closed="left")],
+        "gamma": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(self, centres: Any = None, count: int = 100, gamma: float = 1.0, grow: bool | None = None) -> None:
+        self.centres = centres
+        self.count = count
+        self.gamma = gamma
+        self.grow = grow
+
+    @property
+    def centres_(self) -> Array:
+        """The centres so far, (k, d)."""
+        state = self._attribute("centres_")
+        held = np.count_nonzero(state.arrays["counts"])
+        return state.arrays["sums"][:held, 1 : state.n_features + 1].copy()
+
+    def transform_one(self, x: Any) -> Any:
+        """One example after the stage: a dict of bases for a dict, else a 1-d array."""
+        state = self._fitted()
+        rows = self._rows(one_row(x), state)
+        self._check_finite(rows, rows.dtype)
+        bases = self._transformed(state, rows, np.zeros(1, bool)).data[0]
+        return dict(zip(self.get_feature_names_out(), bases.tolist(), strict=True)) if isinstance(x, Mapping) else bases
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """The names of the bases: their numbers."""
+        return np.array([f"basis{k}" for k in range(self._fitted().sizes["bases"])], dtype=object)
+
+    def _sizes(self) -> dict[str, int]:
+        return {"bases": self.count if self.centres is None else len(self.centres)}
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.centres is not None:
+            self._given()
+
+    def _given(self) -> Array:
+        """The centres that were given."""
+        try:
+            centres = np.asarray(self.centres, np.float64)
+        except (TypeError, ValueError):
+            raise ValueError("`centres` must be a matrix of numbers.") from None
+        if centres.ndim != 2 or 0 in centres.shape:
+            raise ValueError(f"`centres` must be a matrix, with a row for each centre; got shape {centres.shape}.")
+        with np.errstate(over="ignore"):
+            if not np.isfinite((centres * centres).sum(axis=1)).all():
+                raise ValueError("`centres` must be finite, and so must be their squared norms.")
+        return centres
+
+    def _new_state(self, form: str, dtype: Any, n_features: int, names: list[str] | None, **about: Any) -> State:
+        if self.centres is None:
+            return super()._new_state(form, dtype, n_features, names, **about)
+        self._check_parameters()
+        if names == []:
+            raise ValueError(
+                "The columns of `centres` have no names: pass arrays, or let the stage find its centres in the dicts."
+            )
+        centres = self._given()
+        state = super()._new_state(form, dtype, centres.shape[1], names, grow_features=False)
+        state.arrays["sums"][:, 1:] = centres
+        state.arrays["squares"][:] = (centres * centres).sum(axis=1)
+        state.arrays["counts"][:] = 1
+        return state
+
+    def _transformed(self, state: State, rows: Rows, taught: Array) -> Rows:
+        if rows.width > state.room:  # features that are still to come count in the distance
+            state = state.copy()
+            state.widen(rows.width)
+        out = np.empty((rows.n, state.sizes["bases"]), rows.dtype)
+        for start, stop in rows.blocks():
+            block = rows.block(start, stop, rows.dtype, rows.dtype.type(0))
+            self._apply(state, block, taught[start:stop], out[start:stop])
+        return Rows(out)
+
+    def _one(self, state: State, block: Any, taught: Array) -> Any:
+        out = np.empty((1, state.sizes["bases"]), block.values.dtype)
+        self._apply(state, block, taught, out)
+        return DenseRows(out, block.bias)
+
+    def _apply(self, state: State, block: Any, taught: Array, out: Array) -> None:
+        arrays = state.arrays
+        centres = arrays["sums"], arrays["squares"], arrays["counts"]
+        self._call(run_bases, block, *centres, float(self.gamma), arrays["count"], taught, out)
