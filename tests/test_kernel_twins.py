@@ -31,7 +31,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Case:
     name: str
     task: str
@@ -88,16 +88,53 @@ AVERAGED = [
 ]
 
 
-def problem(task: str, seed: int = 0) -> tuple[Any, Any, Any]:
-    """Rows, targets as the learners take them and as the twins do. Some rows come again, with their target or with another, and some
+# Learners whose step is made for a budget, and with which kernels: those that project need independent vectors.
+SPECIAL = {
+    case: kernels
+    for found, kernels in (
+        (cases("SparsePA", C=0.5), ("rbf", "poly", "linear")),
+        (cases("SparsePA", C=0.5, beta=1.0), ("rbf", "poly", "linear")),
+        (cases("Projectron"), ("rbf", "poly", "linear")),
+        (cases("Projectron", plus=True), ("rbf", "poly", "linear")),
+        (cases("Projectron", plus=True, threshold=0.6), ("rbf", "poly", "linear")),
+        (cases("NOGD", budget=10, rank=4), ("rbf", "poly")),
+        (cases("NOGD", budget=10, rank=10), ("rbf",)),
+        (cases("NOGD", budget=7), ("rbf", "poly", "linear")),
+        *(
+            (found, kernels)
+            for budget in (1, 2, 7)
+            for found, kernels in (
+                (cases("Forgetron", budget=budget), ("rbf", "poly", "linear")),
+                (cases("Projectron", budget=budget), ("rbf", "poly")),
+                (cases("Projectron", budget=budget, plus=True), ("rbf", "poly")),
+                (cases("BudgetPA", budget=budget, C=0.5), ("rbf", "poly", "linear")),
+                (cases("BudgetPA", budget=budget, C=0.5, strategy="nearest"), ("rbf", "poly")),
+                (cases("BudgetPA", budget=budget, C=0.5, strategy="projecting"), ("rbf", "poly")),
+                (cases("BOGD", budget=budget, lam=0.1), ("rbf", "poly", "linear")),
+                (cases("BOGD", budget=budget, sampling="weighted", limit=1.5), ("rbf", "poly", "linear")),
+                (cases("BSGD", budget=budget, lam=0.1, maintenance="remove"), ("rbf", "poly", "linear")),
+                (cases("BSGD", budget=budget, lam=0.1, maintenance="project"), ("rbf", "poly")),
+                (cases("BSGD", budget=budget, lam=0.1, maintenance="merge"), ("rbf",)),
+            )
+        ),
+    )
+    for case in found
+}
+
+
+def problem(task: str, seed: int = 0, twice: bool = True) -> tuple[Any, Any, Any]:
+    """Rows, targets as the learners take them and as the twins do. Some rows come twice, with their target or with another, and some
     are zero."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(N, D)) * (rng.random((N, D)) < 0.8)
-    X[::13] = 0
-    X[20:30] = X[5:15]
-    X[60:70] = X[25:35]
     signal = X[:, 0] * X[:, 1] + 0.7 * X[:, 2] + 0.3 * rng.normal(size=N)
-    signal[20:25] = signal[5:10]
+    if twice:
+        X[::13] = 0
+        X[20:30] = X[5:15]
+        X[60:70] = X[25:35]
+        signal[20:25] = signal[5:10]
+    else:
+        X += 0.01 * rng.normal(size=X.shape)
     if task == "binary":
         return X, signal > 0, np.where(signal > 0, 1.0, -1.0)
     if task == "multiclass":
@@ -111,10 +148,16 @@ def spread(X: Any) -> Any:
     return sp.hstack([sp.csr_array(X), sp.csr_array((len(X), NARROW))], format="csr")
 
 
+def vectors_of(model: Any) -> Any:
+    vectors = model.support_vectors_
+    return (vectors.toarray() if sp.issparse(vectors) else vectors)[:, :D]
+
+
 def agree(case: Case, kernel: str = "rbf", seed: int = 0, weights: Any = None, storage: Any = np.asarray, **more: Any) -> Any:
     """Let the model and its twin learn side by side, and compare them at every step."""
-    X, y, codes = problem(case.task, seed)
-    model, twin = case.model(**OPTIONS[kernel], **more), case.twin(kernel, **more)
+    X, y, codes = problem(case.task, seed, case not in SPECIAL)
+    model = case.model(**OPTIONS[kernel], **more)
+    twin = case.twin(kernel, model.fit_intercept, model.average)
     classes = {} if case.task == "regression" else {"classes": np.unique(y)}
     told = storage(X)
     for t in range(N):
@@ -123,21 +166,19 @@ def agree(case: Case, kernel: str = "rbf", seed: int = 0, weights: Any = None, s
         score = model.test_then_train(told[t : t + 1], y[t : t + 1], **classes, sample_weight=[weight])
         np.testing.assert_allclose(score.ravel(), expected, rtol=1e-9, atol=1e-10, err_msg=f"row {t}")
         if weight > 0:
-            twin.learn(X[t], codes[t], weight, model.support_)
+            twin.learn(X[t], codes[t], weight, dict(zip(model.support_.tolist(), vectors_of(model), strict=True)))
         assert sorted(model.support_) == sorted(v.born for v in twin.vectors), f"after row {t}"
     order = np.argsort(model.support_)
     expected = [v.a if twin.average is None else v.mean for v in sorted(twin.vectors, key=lambda v: v.born)]
     np.testing.assert_allclose(model.dual_coef_.T[order], expected, rtol=1e-9, atol=1e-10)
-    vectors = model.support_vectors_
-    vectors = vectors.toarray() if sp.issparse(vectors) else vectors
-    np.testing.assert_array_equal(vectors[order, :D], [v.x for v in sorted(twin.vectors, key=lambda v: v.born)])
+    np.testing.assert_array_equal(vectors_of(model)[order], [v.x for v in sorted(twin.vectors, key=lambda v: v.born)])
     assert model.updates_ > N // 10 or case.parameters.get("policy") == "stop", "the data must make the learner move"
-    return model
+    return model, twin
 
 
 def test_every_learner_has_a_twin() -> None:
     kernel_learners = {name for name, cls in onepass.learners().items() if issubclass(cls, KernelModel)}
-    assert kernel_learners == {case.name for case in (*PLAIN, *BUDGETED)}
+    assert kernel_learners == {case.name for case in (*PLAIN, *BUDGETED, *SPECIAL)}
 
 
 @pytest.mark.parametrize("case", PLAIN, ids=str)
@@ -154,24 +195,58 @@ def test_with_a_budget(case: Case, kernel: str) -> None:
         agree(case, kernel, seed)
 
 
-@pytest.mark.parametrize("case", AVERAGED, ids=str)
+@pytest.mark.parametrize(("case", "kernel"), [(case, kernel) for case in SPECIAL for kernel in SPECIAL[case]], ids=str)
+def test_steps_that_are_made_for_a_budget(case: Case, kernel: str) -> None:
+    for seed in range(3):
+        agree(case, kernel, seed)
+
+
+@pytest.mark.parametrize("case", [*AVERAGED, *(case for case in SPECIAL if case.parameters.get("budget", 7) == 7)], ids=str)
 @pytest.mark.parametrize("average", [True, "uniform", 15.0], ids=str)
 def test_averages(case: Case, average: Any) -> None:
     agree(case, average=average)
-    agree(case, "poly", seed=1, average=average)
+    agree(case, seed=1, average=average)
 
 
-@pytest.mark.parametrize("case", [*PLAIN, *AVERAGED], ids=str)
+@pytest.mark.parametrize("case", [*PLAIN, *AVERAGED, *SPECIAL], ids=str)
 def test_weights(case: Case) -> None:
     choice = [0.0, 1.0] if case.model()._weights_are_switches() else [0.0, 0.25, 1.0, 3.0]
     for seed in range(3):
-        agree(case, "poly", seed, weights=np.random.default_rng(seed).choice(choice, size=N))
+        agree(case, SPECIAL.get(case, ("rbf", "poly"))[-1], seed, weights=np.random.default_rng(seed).choice(choice, size=N))
 
 
 @pytest.mark.parametrize("case", [*cases("KernelPA"), *cases("KernelPA", budget=7, policy="redundant")], ids=str)
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_array, spread], ids=["dense", "narrow", "wide"])
 def test_storage_and_intercept(case: Case, storage: Callable[[Any], Any]) -> None:
     agree(case, storage=storage, fit_intercept=True)
+
+
+def test_a_sample_of_the_examples_with_loss() -> None:
+    """As many are taken in as their probabilities say, within four standard deviations."""
+    odds: list[tuple[float, bool]] = []
+    for seed in range(30):
+        (case, _) = cases("SparsePA", C=0.5)
+        odds += agree(case, seed=seed, random_state=seed)[1].odds
+    rho, taken = np.array(odds).T
+    assert abs((taken - rho).sum()) < 4 * np.sqrt((rho * (1 - rho)).sum())
+
+
+@pytest.mark.parametrize("sampling", ["uniform", "weighted"])
+def test_who_is_dropped_follows_the_probabilities(sampling: str) -> None:
+    (case, _) = cases("BOGD", budget=7, lam=0.1, sampling=sampling)
+    X, y, codes = problem("binary", twice=False)
+    model, twin = agree(case, random_state=0)
+    t = next(t for t in range(N) if twin.margin(X[t], codes[t]) < 1)
+    p = dict(zip([v.born for v in twin.vectors], twin.probabilities(), strict=True))
+    gone = dict.fromkeys(p, 0)
+    for seed in range(3000):
+        other = model.copy()
+        other._state.seed = seed
+        other.partial_fit(X[t : t + 1], y[t : t + 1])
+        (number,) = set(p) - set(other.support_.tolist())
+        gone[number] += 1
+    for number, chance in p.items():
+        assert abs(gone[number] - 3000 * chance) < 4.5 * np.sqrt(3000 * chance * (1 - chance)) + 1e-9
 
 
 def test_random_victims_follow_the_seed() -> None:

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import rbf_kernel
 
 import onepass
-from onepass import KernelOGD, KernelPA, KernelPARegressor, KernelPerceptron, ModelFileError
+from onepass import BudgetPA, KernelOGD, KernelPA, KernelPARegressor, KernelPerceptron, ModelFileError
 from onepass.base.state import State
 from onepass.compiled.support import CAME, KIND, SIZE
 from onepass.kernel.model import FIRST_ENTRIES, FIRST_SLOTS, NARROW, KernelModel
@@ -84,6 +84,24 @@ def test_a_budget_is_never_exceeded(cls: Any, more: dict[str, Any], classes: lis
         assert max(sizes) == budget
         assert model.support_vectors_.shape == (model.support_size_, 3)
         assert model.dual_coef_.shape == (len(classes) if len(classes) > 2 and not regression else 1, model.support_size_)
+
+
+@pytest.mark.parametrize("budget", [FIRST_SLOTS - 1, FIRST_SLOTS, FIRST_SLOTS + 1, 2 * FIRST_SLOTS])
+@pytest.mark.parametrize(("cls", "more"), budgeted())
+def test_a_budget_near_the_room_that_there_is(cls: Any, more: dict[str, Any], budget: int) -> None:
+    """Arrays are as long as the budget and no longer, but for the slot that some rules need to merge a vector into another."""
+    X, y = problem(200)
+    parameters = {"gamma": 1.0, "budget": budget, "random_state": 0, "rate": 0.01, "C": 0.01, **more}
+    known = {name: value for name, value in parameters.items() if name in cls().get_params()}
+    model = cls(**known).partial_fit(X, y, **({} if issubclass(cls, KernelPARegressor) else {"classes": [-1, 1]}))
+    assert model.support_size_ <= budget
+    slots = len(model._state.arrays["born"])
+    assert slots <= budget + cls._guests
+    assert model.support_size_ < budget or slots == budget + cls._guests
+    assert all(np.isfinite(array).all() for array in model._state.arrays.values())
+    model.set_params(budget=max(model.support_size_, 1)).partial_fit(X[:5], y[:5])  # a budget that is used up now
+    assert model.support_size_ <= model.budget
+    assert np.isfinite(model.dual_coef_).all()
 
 
 @pytest.mark.parametrize("average", [None, True])
@@ -306,6 +324,16 @@ def test_a_damaged_file_is_refused(damage: str, tmp_path: Path) -> None:
     rewrite(tmp_path / "model", DAMAGE[damage])
     with pytest.raises(ModelFileError):
         onepass.load(tmp_path / "model")
+
+
+def test_neighbours_out_of_range_are_refused(tmp_path: Path) -> None:
+    X, y = problem(50)
+    for neighbour in (-1, 11):
+        BudgetPA(strategy="nearest", budget=10, gamma=1.0).fit(X, y).save(tmp_path / "model")
+        onepass.load(tmp_path / "model")
+        rewrite(tmp_path / "model", array("nearest", entry(3, neighbour)))
+        with pytest.raises(ModelFileError):
+            onepass.load(tmp_path / "model")
 
 
 def test_a_damaged_file_of_given_values_is_refused(tmp_path: Path) -> None:

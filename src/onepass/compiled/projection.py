@@ -77,15 +77,12 @@ def exchange(support: Any, n: Any, r: Any, s: Any) -> Any:
 
 @routine
 def renew(support: Any, n: Any) -> Any:
-    """The inverse from the Gram matrix: K + LEAST diag(K) = L L', which stays positive whatever the rounding; its inverse is
-    L'^-1 L^-1."""
+    """The inverse from the Gram matrix K = L L': L'^-1 L^-1, which is positive whatever the rounding."""
     K, inverse = support.gram, support.inverse
     L = np.zeros((n, n), K.dtype)
     for j in range(n):
         for i in range(j, n):
             total = K[i, j]
-            if i == j:
-                total += K.dtype.type(LEAST) * K[j, j]
             for p in range(j):
                 total -= L[i, p] * L[j, p]
             L[i, j] = np.sqrt(max(total, K.dtype.type(LEAST) * K[j, j])) if i == j else total / L[j, j]
