@@ -428,8 +428,8 @@ class NOGD(WithBudget, Classifier):
     """Online gradient descent on Nystrom features (NOGD): the first support vectors become landmarks, and the rest is linear.
 
     Kernel gradient descent on the hinge loss until B support vectors are held. Their Gram matrix K = V D V' gives every example the
-    features z = D_k^-1/2 V_k' (k(x_1, x), ..., k(x_B, x)), of which the largest `rank` eigenvalues are kept: z.z' is nearest to
-    k(x, x') and equal to it among the landmarks if all are. The model so far is carried over, and goes on as w += rate y z wherever
+    features z = D_k^-1/2 V_k' (k(x_1, x), ..., k(x_B, x)), of which the largest `rank` eigenvalues are kept: z.z' is near to
+    k(x, x'), and equal to it among the landmarks if all are. The model so far is carried over, and goes on as w += rate y z wherever
     y w.z < 1. Written in the landmarks that is A += rate y K_k^-1 k, which is how it is done.
 
     Parameters
@@ -439,7 +439,7 @@ class NOGD(WithBudget, Classifier):
     budget : int, default=100
         The number of landmarks.
     rank : int, default=None
-        How many eigenvalues are kept. None: a fifth of the budget, at least 1.
+        How many eigenvalues are kept; None: all that are not rounding. Fewer save no time here; the literature keeps a fifth.
     kernel, gamma, degree, coef0, fit_intercept, average
         As in :class:`KernelPerceptron`.
     classes, class_weight, calibrate, max_iter, grow
@@ -479,7 +479,7 @@ class NOGD(WithBudget, Classifier):
         return {"pairs", "inverse"}
 
     def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
-        rank = int(self.rank if self.rank is not None else max(1, self.budget // 5))
+        rank = int(self.budget if self.rank is None else self.rank)
         return Landmarks(self._task(form), arrays["A"], self._support(arrays), float(self.rate), rank)
 
     @property
