@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import onepass
@@ -15,6 +16,7 @@ import onepass
 LEARN = """
 from onepass import PAClassifier
 from onepass.compiled.loop import run_dense
+from onepass.compiled.rules import rival
 model = PAClassifier(variant="II", C=1.0, fit_intercept=False, classes=[-1, 1])
 model.partial_fit([[1.0, 2.0], [3.0, -1.0]], [1, -1])
 print(model.coef_.tolist(), type(run_dense._cache).__name__)
@@ -111,3 +113,8 @@ def test_without_a_place_to_write(tmp_path: Path) -> None:
     output = copy.learned(NUMBA_CACHE_DIR=below, HOME=below, XDG_CACHE_HOME=below, IPYTHONDIR=below)
     assert "NullCache" in output
     assert output.startswith("[[")
+
+
+def test_a_routine_says_that_it_is_for_kernels_only() -> None:
+    with pytest.raises(TypeError, match="no entry from Python"):
+        rival(np.zeros(3), 0)

@@ -23,6 +23,7 @@ from typing import Any
 import numba
 from numba.core import config, types
 from numba.core.caching import FunctionCache, NullCache
+from numba.core.registry import CPUDispatcher
 
 # Named, never `True`: sums may be reordered, but NaN and infinity keep their meaning.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
@@ -41,10 +42,20 @@ def kernel(function: Callable[..., Any]) -> Any:
     return compiled
 
 
+class _Routine(CPUDispatcher):
+    def __call__(self, *arguments: Any) -> Any:
+        raise TypeError(
+            f"{self.__name__} has no entry from Python: make it a kernel."
+        )  # to go on would be a segmentation fault
+
+
 def routine(function: Callable[..., Any]) -> Any:
     """Compile what only kernels call. It has no entry from Python, which takes longer to compile than a small function itself, and is
     part of the machine code of the kernels that are cached."""
-    return numba.njit(**OPTIONS, **INNER)(function)
+    compiled = numba.njit(**OPTIONS, **INNER)(function)
+    if not config.DISABLE_JIT:
+        compiled.__class__ = _Routine
+    return compiled
 
 
 def machine_code(compiled: Any, *arguments: Any) -> Callable[..., Any]:
