@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.metrics.pairwise import rbf_kernel
 
 import naive_kernel
 import onepass
@@ -199,6 +200,19 @@ def test_with_a_budget(case: Case, kernel: str) -> None:
 def test_steps_that_are_made_for_a_budget(case: Case, kernel: str) -> None:
     for seed in range(3):
         agree(case, kernel, seed)
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in SPECIAL if case.parameters.get("budget", 7) == 7 and SPECIAL[case][-1] != "linear"], ids=str
+)
+def test_rows_that_come_twice(case: Case) -> None:
+    """Zero rows and those that the support vectors span already: all numbers stay such, and a score is what the vectors say."""
+    X, y, _ = problem(case.task)
+    model = case.model(**OPTIONS["rbf"], max_iter=3).fit(X, y)
+    assert all(np.isfinite(array).all() for array in model._state.arrays.values())
+    assert np.abs(model.dual_coef_).max() < 1e3
+    expected = (model.dual_coef_ @ rbf_kernel(model.support_vectors_, X, gamma=0.3)).T.squeeze()
+    np.testing.assert_allclose(model.decision_function(X), expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("case", [*AVERAGED, *(case for case in SPECIAL if case.parameters.get("budget", 7) == 7)], ids=str)
