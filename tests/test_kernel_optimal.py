@@ -28,7 +28,7 @@ def last_exchange(model: Any, seed: int) -> tuple[Any, Any, Any, Any]:
     assert model.support_size_ == B
     for x, label in zip(X[100:], y[100:], strict=True):
         before = model.copy()
-        model.learn_one(x, label)
+        model.partial_fit([x], [label])
         if 100 <= model.support_.max() == model.t_ - 1:
             return before, model, x, label
     raise AssertionError("no example had loss")
@@ -96,7 +96,7 @@ def test_projectron_projects_by_least_squares(seed: int, plus: bool) -> None:
     projected = 0
     for x, label in zip(X[100:], y[100:], strict=True):
         before, margin = model.dual_coef_[0], label * model.decision_function([x])[0]
-        model.learn_one(x, label)
+        model.partial_fit([x], [label])
         move = model.dual_coef_[0] - before
         if margin <= 0:
             d = np.linalg.lstsq(K, rbf_kernel(model.support_vectors_, [x], gamma=GAMMA)[:, 0], rcond=None)[0]
@@ -194,4 +194,4 @@ def test_nogd_is_gradient_descent_on_its_features(rank: int) -> None:
         assert model.decision_function([x])[0] == pytest.approx(w @ z, rel=1e-6, abs=1e-9)
         if label * (w @ z) < 1:
             w += 0.3 * label * z
-        model.learn_one(x, label)
+        model.partial_fit([x], [label])

@@ -417,7 +417,7 @@ def test_a_value_that_overflows_changes_nothing(width: int, monkeypatch: pytest.
 @pytest.mark.parametrize(
     "changes",
     [{"kernel": "poly"}, {"kernel": "precomputed"}, {"kernel": gaussian}, {"policy": "redundant"}, {"budget": 5}],
-    ids=str,
+    ids=["poly", "precomputed", "a function", "policy", "budget"],
 )
 def test_what_shaped_the_support_set_cannot_change(changes: dict[str, Any]) -> None:
     Z = rows("rbf", 30)

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import routine
 from onepass.compiled.rows import DenseRow, SparseRow, add, dot
 from onepass.compiled.rules import blend, score, score_again, scratch
 from onepass.compiled.verb import verb
@@ -38,7 +38,7 @@ Lazy = namedtuple("Lazy", "lag gap clock")  # lag: the learner's record with `ga
 Strided = namedtuple("Strided", "model clock stride")  # model: the learner's record with averages in place of its arrays
 
 
-@kernel
+@routine
 def keep(clock: Any, s: Any, t: Any) -> Any:
     """The share of the average after s examples that is left after t."""
     if s == 0:

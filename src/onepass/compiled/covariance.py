@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from onepass.compiled.average import FACTOR, Averaged
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import routine
 from onepass.compiled.rows import DenseRow, SparseRow, flushed
 from onepass.compiled.verb import verb
 
@@ -180,7 +180,7 @@ def _(cov: Any, x: Any, s: Any) -> Any:
     return flushed(x.scale * x.scale * total, x.values)
 
 
-@kernel
+@routine
 def tighten_entry(sigma: Any, j: Any, c: Any, x: Any) -> Any:
     """1/sigma_j += c x^2. The variance must not become 0: a weight that is certain for good could never move again."""
     one, smallest = sigma.dtype.type(1), sigma.dtype.type(np.finfo(sigma.dtype).tiny)
@@ -203,7 +203,7 @@ def _(cov: Any, c: Any, x: Any, s: Any) -> Any:
         tighten_entry(sigma, x.indices[i] + 1, c, x.scale * x.values[i])
 
 
-@kernel
+@routine
 def renewed(w: Any, sigma: Any, g: Any, c: Any, x: Any) -> Any:
     """The step of w = sigma theta, where theta += g x and 1/sigma += c x^2."""
     spread = sigma * x

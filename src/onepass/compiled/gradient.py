@@ -11,7 +11,7 @@ import numpy as np
 
 from onepass.compiled.average import Averaged
 from onepass.compiled.covariance import nudge, steady
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import routine
 from onepass.compiled.rows import DenseRow, SparseRow
 from onepass.compiled.verb import verb
 
@@ -21,7 +21,7 @@ def add_adaptively(w: Any, squares: Any, rate: Any, a: Any, x: Any) -> None:
     """squares += (a x)^2, and w += rate a x / sqrt(squares)."""
 
 
-@kernel
+@routine
 def step(w: Any, squares: Any, j: Any, rate: Any, g: Any) -> Any:
     squares[j] = min(squares[j] + g * g, np.finfo(squares.dtype).max)  # beyond it, the weight would never move again
     if squares[j] > 0:

@@ -27,6 +27,7 @@ from numba.core.caching import FunctionCache, NullCache
 # Named, never `True`: sums may be reordered, but NaN and infinity keep their meaning.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
+INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -38,6 +39,12 @@ def kernel(function: Callable[..., Any]) -> Any:
         except RuntimeError:  # Numba's word for "no locator available": nowhere to write
             compiled._cache = NullCache()
     return compiled
+
+
+def routine(function: Callable[..., Any]) -> Any:
+    """Compile what only kernels call. It has no entry from Python, which takes longer to compile than a small function itself, and is
+    part of the machine code of the kernels that are cached."""
+    return numba.njit(**OPTIONS, **INNER)(function)
 
 
 def machine_code(compiled: Any, *arguments: Any) -> Callable[..., Any]:

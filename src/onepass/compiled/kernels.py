@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import routine
 from onepass.compiled.rows import DenseRow, SparseRow, add, sqnorm
 from onepass.compiled.verb import verb
 
@@ -79,7 +79,7 @@ for Row in (DenseRow, SparseRow):
         return max(entry_at(x, came % kernel.width) + x.bias * x.bias, 0.0)
 
 
-@kernel
+@routine
 def similarity(kernel: Any, total: Any, a: Any, b: Any) -> Any:
     """k(x, z) from the sum over the features of x, and the norms a of x and b of z."""
     kind = kernel.kind
@@ -100,13 +100,13 @@ def similarity(kernel: Any, total: Any, a: Any, b: Any) -> Any:
     return np.float64(total)
 
 
-@kernel
+@routine
 def not_negative(distance: Any) -> Any:
     """A squared distance that rounding may have made negative; NaN stays NaN."""
     return distance if not distance < 0 else 0.0 * distance
 
 
-@kernel
+@routine
 def similarities(kernel: Any, a: Any, norms: Any, bias: Any, out: Any) -> Any:
     """out = the kernel values, from the sums that it holds."""
     if kernel.kind == RBF:  # with nothing to decide in the loop
@@ -119,7 +119,7 @@ def similarities(kernel: Any, a: Any, norms: Any, bias: Any, out: Any) -> Any:
             out[i] = similarity(kernel, out[i], a, norms[i]) + bias
 
 
-@kernel
+@routine
 def part(kind: Any, a: Any, b: Any) -> Any:
     """What a pair of entries adds to the sum."""
     if kind <= COSINE:
@@ -131,7 +131,7 @@ def part(kind: Any, a: Any, b: Any) -> Any:
     return min(a, b)
 
 
-@kernel
+@routine
 def add_parts(kind: Any, a: Any, z: Any, out: Any) -> Any:
     """out += what the entry a of x adds with each entry of z, for the kernels that are not of products."""
     if kind == LAPLACIAN:
@@ -145,7 +145,7 @@ def add_parts(kind: Any, a: Any, z: Any, out: Any) -> Any:
             out[i] += min(a, z[i])
 
 
-@kernel
+@routine
 def spread_out(x: Any, width: Any) -> Any:
     """x as a dense array of its own."""
     padded = np.zeros(width + 1, x.values.dtype)

@@ -9,7 +9,7 @@ import numpy as np
 
 from onepass.compiled.average import room, show, tick
 from onepass.compiled.borrow import borrowed, held
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import kernel, routine
 from onepass.compiled.rows import DenseRows, SparseRows, row
 from onepass.compiled.rules import PASSIVE, learn, score, scratch
 from onepass.compiled.verb import verb
@@ -31,7 +31,7 @@ def _(gate: Any, t: Any, scores: Any) -> Any:
     return gate.values[t] if len(gate.values) > 0 else gate.every
 
 
-@kernel
+@routine
 def sound(scores: Any, largest: Any) -> Any:
     """Whether all scores are numbers below the root of what the type holds: beyond it, squares of the row overflow."""
     fine = True
@@ -78,7 +78,7 @@ def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count:
 # scores costs more than to learn from them. The answer is the score, or the index of the largest of several; NaN for a bad row.
 
 
-@kernel
+@routine
 def answer(model: Any, average: Any, X: Any, y: Any, share: Any, width: Any, count: Any) -> Any:
     scores = np.empty((1, width), X.values.dtype)
     gate = Weights(scores[0, :0], share)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import routine
 
 HARD, ONE, TWO = 0, 1, 2
 VARIANTS = {"hard": HARD, "I": ONE, "II": TWO}
 
 
-@kernel
+@routine
 def tau(variant: Any, C: Any, loss: Any, norm2: Any) -> Any:
     """The step of PA, PA-I and PA-II (figure 1 of the paper). A zero row has nowhere to go."""
     if norm2 == 0:

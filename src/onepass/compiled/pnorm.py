@@ -6,24 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import routine
 from onepass.compiled.rows import DenseRow, SparseRow
 from onepass.compiled.verb import verb
 
 
-@kernel
+@routine
 def power(a: Any, p: Any) -> Any:
     """|a|^p"""
     return a * a if p == 2 else abs(a) ** p
 
 
-@kernel
+@routine
 def link(a: Any, p: Any) -> Any:
     """sign(a) |a|^(p-1)"""
     return a if p == 2 else np.sign(a) * abs(a) ** (p - 1)
 
 
-@kernel
+@routine
 def power_sum(u: Any, p: Any) -> Any:
     """sum_j |u_j|^p"""
     flat, total = u.reshape(-1), 0.0
@@ -63,7 +63,7 @@ def _(u: Any, x: Any, p: Any) -> Any:
     return x.scale * total
 
 
-@kernel
+@routine
 def push_entry(u: Any, j: Any, step: Any, p: Any) -> Any:
     before = u[j]
     u[j] += u.dtype.type(step)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from onepass.compiled.average import Averaged
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import routine
 from onepass.compiled.support import EXCHANGES, OWN, SIZE, now, occupy, share_out, strengthen
 from onepass.compiled.verb import verb
 
@@ -20,7 +20,7 @@ from onepass.compiled.verb import verb
 LEAST = 1e-8
 
 
-@kernel
+@routine
 def coordinates(support: Any, k: Any, out: Any) -> Any:
     """out = K^-1 k: the coordinates of the projection of x."""
     n = len(k)
@@ -31,7 +31,7 @@ def coordinates(support: Any, k: Any, out: Any) -> Any:
         out[i] = total
 
 
-@kernel
+@routine
 def project_on(support: Any, s: Any) -> Any:
     """s.work = the coordinates of the projection of x on the support vectors; the squared distance of x from their span."""
     n = s.taken[0]
@@ -43,7 +43,7 @@ def project_on(support: Any, s: Any) -> Any:
     return max(total, k.dtype.type(0))  # rounding must not make it negative
 
 
-@kernel
+@routine
 def grow_inverse(support: Any, delta2: Any, s: Any) -> Any:
     """The inverse with x in the next slot, of which s.work holds the coordinates; delta2 is its squared distance."""
     inverse, d, n = support.inverse, s.work, s.taken[0]
@@ -56,7 +56,7 @@ def grow_inverse(support: Any, delta2: Any, s: Any) -> Any:
     inverse[n, n] = 1 / delta2
 
 
-@kernel
+@routine
 def exchange(support: Any, n: Any, r: Any, s: Any) -> Any:
     """The inverse, n + 1 slots long, without slot r, and the last slot in its place; s.work is overwritten."""
     inverse = support.inverse
@@ -75,7 +75,7 @@ def exchange(support: Any, n: Any, r: Any, s: Any) -> Any:
         inverse[r, r] = inverse[n, n]
 
 
-@kernel
+@routine
 def renew(support: Any, n: Any) -> Any:
     """The inverse from the Gram matrix K = L L': L'^-1 L^-1, which is positive whatever the rounding."""
     K, inverse = support.gram, support.inverse
@@ -101,7 +101,7 @@ def renew(support: Any, n: Any) -> Any:
             inverse[i, j] = inverse[j, i] = total
 
 
-@kernel
+@routine
 def importance(A: Any, i: Any) -> Any:
     """|A_i|^2"""
     total = A.dtype.type(0)
@@ -110,7 +110,7 @@ def importance(A: Any, i: Any) -> Any:
     return total
 
 
-@kernel
+@routine
 def replace_by_projection(m: Any, x: Any, a: Any, s: Any) -> Any:
     """Take x in with a times the direction for coefficients. One vector r makes place, and is projected on the others and x: by the
     inverse H with x in it, what is lost of A_r k(x_r, .) is |A_r|^2 / H_rr, and r is the vector for which that is least."""
@@ -157,7 +157,7 @@ def _(A: Any, P: Any) -> Any:
     recombine(A.gap, P)
 
 
-@kernel
+@routine
 def fix_landmarks(m: Any, rank: Any) -> Any:
     """From the Gram matrix K = V D V' of all support vectors and its largest `rank` eigenvalues: inverse = V_k D_k^-1 V_k', and f is
     projected on what they span, A <- A V_k V_k'."""
@@ -171,5 +171,7 @@ def fix_landmarks(m: Any, rank: Any) -> Any:
                 for j in range(n):
                     P[i, j] += V[i, e] * V[j, e]
                     inverse[i, j] += V[i, e] * V[j, e] / values[e]
-    support.inverse[:n, :n] = inverse
+    for i in range(n):
+        for j in range(n):
+            support.inverse[i, j] = inverse[i, j]
     recombine(m.A, P)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import routine
 from onepass.compiled.rows import DenseRow, SparseRow
 from onepass.compiled.verb import verb
 
@@ -69,7 +69,7 @@ def _(prototypes: Any, x: Any, k: Any) -> Any:
     prototypes.counts[k] += 1
 
 
-@kernel
+@routine
 def in_use(prototypes: Any) -> Any:
     """How many prototypes there are so far."""
     held, counts = 0, prototypes.counts
@@ -78,7 +78,7 @@ def in_use(prototypes: Any) -> Any:
     return held
 
 
-@kernel
+@routine
 def differs(prototypes: Any, k: Any, distance2: Any) -> Any:
     """Whether a row at this squared distance is another one than p_k."""
     n = prototypes.counts[k]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import routine
 from onepass.compiled.verb import verb
 
 DenseRows = namedtuple("DenseRows", "values bias")
@@ -63,7 +63,7 @@ def add_outer(U: Any, step: Any, x: Any) -> None:
     """U += x step': column c of U moves by step[c] x."""
 
 
-@kernel
+@routine
 def flushed(norm2: Any, values: Any) -> Any:
     info = np.finfo(values.dtype)
     return norm2 if not norm2 < info.tiny / info.eps else values.dtype.type(0)

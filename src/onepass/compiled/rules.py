@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import routine
 from onepass.compiled.verb import verb
 
 # What `learn` answers: the state has no room for the step, the row was too large to learn from, nothing changed, the weights moved.
@@ -44,7 +44,7 @@ def blend(model: Any, other: Any, share: float) -> None:
     """model += share (other - model), for every array that is averaged."""
 
 
-@kernel
+@routine
 def mix(A: Any, B: Any, share: Any) -> Any:
     """A += share (B - A), for C-ordered arrays of any shape."""
     a, b, rho = A.reshape(-1), B.reshape(-1), A.dtype.type(share)
@@ -52,7 +52,7 @@ def mix(A: Any, B: Any, share: Any) -> Any:
         a[i] += rho * (b[i] - a[i])
 
 
-@kernel
+@routine
 def rival(scores: Any, y: Any) -> Any:
     """The class other than y with the largest score, the first among equals; -1 if there is no other."""
     best = -1
@@ -62,13 +62,13 @@ def rival(scores: Any, y: Any) -> Any:
     return best
 
 
-@kernel
+@routine
 def mistaken(score: Any, y: Any) -> Any:
     """Whether the score is on the other side than y, -1 or 1; 0 is on the side of 1."""
     return (score >= 0) != (y > 0)
 
 
-@kernel
+@routine
 def outdone(scores: Any, y: Any, r: Any) -> Any:
     """Whether class r, the rival of y, would be predicted; of equal scores the first wins."""
     return scores[r] > scores[y] or (scores[r] == scores[y] and r < y)

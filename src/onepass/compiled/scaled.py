@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from onepass.compiled.average import FACTOR, at, height, keep, room, show, tick, workspace
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import routine
 from onepass.compiled.rows import DenseRow, SparseRow, add, dot
 from onepass.compiled.rules import score, scratch
 from onepass.compiled.verb import verb
@@ -43,7 +43,7 @@ def _(w: Any, factor: Any) -> Any:
         settle(w)
 
 
-@kernel
+@routine
 def settle(w: Any) -> Any:
     """Bring scale, share and c back to 1 without changing the weights or their average."""
     scale, share, factor = w.scale[0], w.share[0], w.clock[FACTOR]
@@ -56,7 +56,7 @@ def settle(w: Any) -> Any:
     w.scale[0] = w.share[0] = 1
 
 
-@kernel
+@routine
 def scale_entries(u: Any, factor: Any) -> Any:
     flat, factor = u.reshape(-1), u.dtype.type(factor)
     for i in range(len(flat)):

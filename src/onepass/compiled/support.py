@@ -12,10 +12,11 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
+import numba
 import numpy as np
 
 from onepass.compiled.average import FACTOR, Averaged, height, workspace
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import OPTIONS, routine
 from onepass.compiled.kernels import (
     CHI2,
     COSINE,
@@ -158,7 +159,8 @@ for Row in (DenseRow, SparseRow):
     def _(kernel: Any, store: Any, x: Any, a: Any, out: Any) -> Any:
         dense, other = spread_out(x, kernel.width), np.empty(kernel.width, x.values.dtype)
         for i in range(len(out)):
-            other[:] = store.Z[1:, i]
+            for j in range(kernel.width):
+                other[j] = store.Z[j + 1, i]
             out[i] = kernel.function(dense, other) + x.bias * x.bias
 
     @compare.form(Given, Numbered, Row)
@@ -217,19 +219,21 @@ def _(store: Any, x: Any) -> Any:
 
 @copy_slot.form(Dense)
 def _(store: Any, i: Any, j: Any) -> Any:
-    store.Z[:, j] = store.Z[:, i]
+    for row in range(len(store.Z)):  # here as elsewhere: a slice that is assigned to a slice takes seconds to compile
+        store.Z[row, j] = store.Z[row, i]
     store.norms[j] = store.norms[i]
 
 
 @copy_slot.form(Sparse)
 def _(store: Any, i: Any, j: Any) -> Any:
-    store.index[j], store.values[j] = store.index[i], store.values[i]
+    for p in range(store.length[i]):
+        store.index[j, p], store.values[j, p] = store.index[i, p], store.values[i, p]
     store.length[j], store.norms[j] = store.length[i], store.norms[i]
 
 
 @copy_slot.form(Numbered)
 def _(store: Any, i: Any, j: Any) -> Any:
-    store.index[j] = store.index[i]
+    store.index[j, 0] = store.index[i, 0]
     store.norms[j] = store.norms[i]
 
 
@@ -247,7 +251,10 @@ def _(store: Any, n: Any, length: Any) -> Any:
 
 @slot_row.form(Dense)
 def _(store: Any, i: Any, bias: Any) -> Any:
-    return DenseRow(store.Z[1:, i].copy(), bias, store.Z.dtype.type(1))
+    values = np.empty(len(store.Z) - 1, store.Z.dtype)
+    for j in range(len(values)):
+        values[j] = store.Z[j + 1, i]
+    return DenseRow(values, bias, store.Z.dtype.type(1))
 
 
 @slot_row.form(Sparse)
@@ -396,12 +403,14 @@ def _(A: Any, i: Any, factor: Any) -> Any:
 
 @carry.form(np.ndarray)
 def _(A: Any, i: Any, j: Any) -> Any:
-    A[:, j] = A[:, i]
+    for c in range(len(A)):
+        A[c, j] = A[c, i]
 
 
 @carry.form(Averaged)
 def _(A: Any, i: Any, j: Any) -> Any:
-    A.now[:, j], A.gap[:, j] = A.now[:, i], A.gap[:, i]
+    carry(A.now, i, j)
+    carry(A.gap, i, j)
 
 
 @rescale.form(np.ndarray)
@@ -437,7 +446,7 @@ def expansion(Record: type) -> Callable[[Form], Form]:
     """Give a record with coefficients `A` on a `support` its scores and its work space, and the decorated rule for its steps."""
 
     def register(rule: Form) -> Form:
-        step = kernel(rule)
+        step = numba.njit(**OPTIONS, inline="always")(rule)  # not a function of its own: those are optimised one by one
 
         def counted(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
             moved = step(m, x, y, weight, s)
@@ -481,7 +490,7 @@ def _score_again(m: Any, x: Any, s: Any, room: Any) -> Any:
         room.scores[c] = weigh(now(m.A)[c], k) if sound else np.nan
 
 
-@kernel
+@routine
 def weigh(coefficients: Any, k: Any) -> Any:
     total = k.dtype.type(0)
     for i in range(len(k)):
@@ -492,7 +501,7 @@ def weigh(coefficients: Any, k: Any) -> Any:
 # --- what rules do ---
 
 
-@kernel
+@routine
 def itself(m: Any, x: Any, s: Any) -> Any:
     """k(x, x)"""
     support = m.support
@@ -500,13 +509,13 @@ def itself(m: Any, x: Any, s: Any) -> Any:
     return s.facts[OWN]
 
 
-@kernel
+@routine
 def full(m: Any) -> Any:
     """Whether the budget is used up."""
     return 0 < m.support.budget <= m.support.book[SIZE]
 
 
-@kernel
+@routine
 def roomy(m: Any, x: Any) -> Any:
     """Whether x can be taken in, as far as room goes. To be asked before anything changes."""
     support = m.support
@@ -516,7 +525,7 @@ def roomy(m: Any, x: Any) -> Any:
     return support.book[MORE_SLOTS] == 0 and support.book[MORE_ENTRIES] == 0
 
 
-@kernel
+@routine
 def draw(support: Any) -> Any:
     """A number from U[0, 1): the next of the sequence that the seed names (SplitMix64; Steele, Lea and Flood 2014)."""
     support.book[DRAWS] += 1
@@ -527,21 +536,21 @@ def draw(support: Any) -> Any:
     return np.float64(z >> np.uint64(11)) * 2.0**-53
 
 
-@kernel
+@routine
 def withdraw(response: Any, a: Any, k: Any, n: Any) -> Any:
     """The first n vectors lose what one with the coefficient a and the kernel values k gave them."""
     for j in range(n):
         response[j] -= a * k[j]
 
 
-@kernel
+@routine
 def occupy(m: Any, i: Any, x: Any, factor: Any, s: Any) -> Any:
     """Put x into slot i, the next one or one that is taken, and let the set know about it. Of the coefficients that were there, a
     `factor` is left."""
     support, n = m.support, s.taken[0]
     if i == n:
         s.taken[0] = n = n + 1
-        factor = 0
+        factor = 0.0
     elif support.response.shape[1] > 0:
         for c in range(len(support.response)):
             withdraw(support.response[c], now(m.A)[c, i], support.gram[i], n)
@@ -558,7 +567,7 @@ def occupy(m: Any, i: Any, x: Any, factor: Any, s: Any) -> Any:
             support.response[c, i] = s.scores[c]
 
 
-@kernel
+@routine
 def strengthen(m: Any, i: Any, a: Any, s: Any) -> Any:
     """The coefficients of slot i, where x is, move by a times the direction, and the set is as large as that makes it."""
     push(m.A, i, a, s.step)
@@ -571,7 +580,7 @@ def strengthen(m: Any, i: Any, a: Any, s: Any) -> Any:
                 response[c, j] += by * s.k[j]
 
 
-@kernel
+@routine
 def insert(m: Any, x: Any, a: Any, s: Any) -> Any:
     """Take x in, of which `roomy` was asked, with a times the direction for coefficients. A full budget gives way as the policy
     says; where it does not, nothing happens. What `learn` answers."""
@@ -580,12 +589,12 @@ def insert(m: Any, x: Any, a: Any, s: Any) -> Any:
         i = victim(m, a, s)
         if i < 0:
             return PASSIVE
-    occupy(m, i, x, 0, s)
+    occupy(m, i, x, 0.0, s)
     strengthen(m, i, a, s)
     return UPDATED
 
 
-@kernel
+@routine
 def oldest(support: Any, n: Any) -> Any:
     """The slot of the vector that came first."""
     first = 0
@@ -595,7 +604,7 @@ def oldest(support: Any, n: Any) -> Any:
     return first
 
 
-@kernel
+@routine
 def victim(m: Any, a: Any, s: Any) -> Any:
     """The slot to be used anew; -1 if none is."""
     support, n = m.support, s.taken[0]
@@ -615,7 +624,7 @@ def victim(m: Any, a: Any, s: Any) -> Any:
     return best
 
 
-@kernel
+@routine
 def shrink_all(m: Any, factor: Any, least: Any, s: Any) -> Any:
     """All coefficients shrink, and vectors that are left with less than `least` are let go; the scores follow."""
     support, n = m.support, s.taken[0]
@@ -635,7 +644,7 @@ def shrink_all(m: Any, factor: Any, least: Any, s: Any) -> Any:
             release(m, i, s)
 
 
-@kernel
+@routine
 def release(m: Any, i: Any, s: Any) -> Any:
     """Let the vector in slot i go; the last one takes its place."""
     support, last = m.support, s.taken[0] - 1
@@ -652,6 +661,6 @@ def release(m: Any, i: Any, s: Any) -> Any:
                 support.gram[i, j] = support.gram[j, i] = support.gram[last, j]
             support.gram[i, i] = support.gram[last, last]
         if support.response.shape[1] > 0:
-            support.response[:, i] = support.response[:, last]
-    rescale(m.A, last, 0)
+            carry(support.response, last, i)
+    rescale(m.A, last, 0.0)
     support.book[SIZE] = s.taken[0] = last

@@ -10,7 +10,7 @@ import numpy as np
 from numba.core import types
 from numba.extending import overload
 
-from onepass.compiled.kernel import OPTIONS
+from onepass.compiled.kernel import INNER, OPTIONS
 
 Form = TypeVar("Form", bound=Callable[..., Any])
 
@@ -39,7 +39,7 @@ def verb(*positions: int, otherwise: Callable[..., Any] | None = None) -> Callab
             kinds = tuple(type(arguments[p]) for p in positions)
             return (forms[kinds] if otherwise is None else forms.get(kinds, otherwise))(*arguments)
 
-        @overload(call, strict=False, jit_options={**OPTIONS, "forceinline": True})  # type: ignore[untyped-decorator]
+        @overload(call, strict=False, jit_options={**OPTIONS, **INNER, "forceinline": True})  # type: ignore[untyped-decorator]
         def choose(*arguments: Any) -> Any:
             return forms.get(tuple(_class(arguments[p]) for p in positions), otherwise)
 

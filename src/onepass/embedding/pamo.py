@@ -28,7 +28,7 @@ from onepass.base import Classifier, Field, Learner, Regressor, State
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.state import Array
 from onepass.compiled.borrow import borrowed, held
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import kernel, routine
 from onepass.compiled.rows import add_outer, project, row, unit
 from onepass.compiled.rules import PASSIVE, UPDATED, blend, learn, mix, rival, score, scratch
 
@@ -44,7 +44,7 @@ Regression = namedtuple("Regression", "U w C C_r alpha epsilon tolerance always 
 Scratch = namedtuple("Scratch", "scores products z winner norm target step")
 
 
-@kernel
+@routine
 def work_space(U: Any, w: Any, n_scores: Any) -> Any:
     h, width = w.shape[-1], U.shape[1]
     return Scratch(
@@ -58,7 +58,7 @@ def work_space(U: Any, w: Any, n_scores: Any) -> Any:
     )
 
 
-@kernel
+@routine
 def embed(U: Any, x: Any, s: Any) -> Any:
     """Algorithm 1, lines 4 to 8: the embedding of x, its winning pieces and its norm. z stays as it is; s.norm divides later."""
     z, winner, h = s.z, s.winner, len(s.z)
@@ -77,7 +77,7 @@ def embed(U: Any, x: Any, s: Any) -> Any:
     s.norm[0] = np.sqrt(norm2) if norm2 > 0 else norm2 + 1  # a zero z has nothing to normalise; NaN stays NaN
 
 
-@kernel
+@routine
 def normalised_dot(w: Any, s: Any) -> Any:
     """w . z/|z|"""
     z, total = s.z, w.dtype.type(0)
@@ -86,7 +86,7 @@ def normalised_dot(w: Any, s: Any) -> Any:
     return total / s.norm[0]
 
 
-@kernel
+@routine
 def add_normalised(w: Any, a: Any, s: Any) -> Any:
     """w += a z/|z|"""
     step = w.dtype.type(a / s.norm[0])
@@ -94,7 +94,7 @@ def add_normalised(w: Any, a: Any, s: Any) -> Any:
         w[i] += step * s.z[i]
 
 
-@kernel
+@routine
 def aim(w: Any, gap: Any, s: Any) -> Any:
     """Equations 20 to 22: s.target = the point nearest to z/|z| where w.z is larger by `gap`."""
     norm2 = w.dtype.type(0)
@@ -106,7 +106,7 @@ def aim(w: Any, gap: Any, s: Any) -> Any:
         s.target[i] = scale * s.z[i] + tau * w[i]
 
 
-@kernel
+@routine
 def regress(m: Any, x: Any, weight: Any, s: Any) -> Any:
     """Equations 26 to 30: in each dimension the selected hyperplane moves towards the target, by C_r at the most; |x| = 1."""
     h = len(s.z)

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base import Classifier, Field, ModelFileError, State
 from onepass.base.learner import POWERS_OF_TWO
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import routine
 from onepass.compiled.passive_aggressive import ONE, tau
 from onepass.compiled.projection import LEAST, grow_inverse, importance, project_on, replace_by_projection
 from onepass.compiled.rules import NO_ROOM, PASSIVE, TOO_LARGE, UPDATED
@@ -74,7 +74,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     if a + b + c > 0:  # the damage at 0 is within bounds and at 1 it is not: the parabola crosses 0 once in between
         phi = 2 * -c / (b + np.sqrt(b * b - 4 * a * c)) if c < 0 else 0.0
     progress[DAMAGE] += a * phi * phi + b * phi
-    occupy(m, r, x, 0, s)
+    occupy(m, r, x, 0.0, s)
     strengthen(m, r, 1.0, s)
     shrink_all(m, phi, 0.0, s)
     return UPDATED
@@ -107,7 +107,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return UPDATED
 
 
-@kernel
+@routine
 def gain(m: Any, loss: Any, norm2: Any, delta2: Any) -> Any:
     """The step of Projectron++ along a projection of squared length norm2; 0 or less if the loss is not worth what it spoils. Without
     a budget the bound on mistakes asks for loss > delta2 / threshold (equation 10); with one, U delta is the price."""
@@ -148,7 +148,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return UPDATED
 
 
-@kernel
+@routine
 def replace_by_few(m: Any, x: Any, step: Any, s: Any) -> Any:
     """The projection of the vector that goes on x alone ("simple"), or on x and its nearest neighbour ("nearest")."""
     support, n, own = m.support, s.taken[0], s.facts[OWN]
@@ -171,7 +171,7 @@ def replace_by_few(m: Any, x: Any, step: Any, s: Any) -> Any:
         meet(m, r, s)
 
 
-@kernel
+@routine
 def shares(m: Any, i: Any, own: Any, s: Any) -> Any:
     """The coordinates of the projection of vector i: on its nearest neighbour, if that takes part, and on x."""
     alone = s.k[i] / own if own > 0 else 0.0 * own
@@ -185,7 +185,7 @@ def shares(m: Any, i: Any, own: Any, s: Any) -> Any:
     return (c * v - b * w) / determinant, (a * w - b * v) / determinant
 
 
-@kernel
+@routine
 def meet(m: Any, i: Any, s: Any) -> Any:
     """The nearest neighbours again, now that x is in slot i."""
     support, n = m.support, s.taken[0]
@@ -198,7 +198,7 @@ def meet(m: Any, i: Any, s: Any) -> Any:
                 m.nearest[j] = i
 
 
-@kernel
+@routine
 def look_around(support: Any, nearest: Any, i: Any, n: Any) -> Any:
     """The nearest neighbour of vector i: the first of the nearest; i itself if there is no other."""
     best, least = i, np.inf
@@ -208,7 +208,7 @@ def look_around(support: Any, nearest: Any, i: Any, n: Any) -> Any:
     nearest[i] = best
 
 
-@kernel
+@routine
 def apart(support: Any, i: Any, j: Any) -> Any:
     """The squared distance of two support vectors."""
     return support.itself[i] + support.itself[j] - 2 * support.gram[i, j]

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base import Classifier
 from onepass.base.learner import POWERS_OF_TWO
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import routine
 from onepass.compiled.kernels import norm
 from onepass.compiled.projection import coordinates, fix_landmarks, grow_inverse, importance, project_on, replace_by_projection
 from onepass.compiled.rules import NO_ROOM, PASSIVE, TOO_LARGE, UPDATED
@@ -71,7 +71,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
         shrink_all(m, 1 - m.rate * m.lam, 0.0, s)
     if loss <= 0:
         return UPDATED if m.lam > 0 else PASSIVE
-    occupy(m, i, x, 0, s)
+    occupy(m, i, x, 0.0, s)
     strengthen(m, i, m.rate * weight, s)
     largest, A = 0.0, now(m.A)
     for j in range(s.taken[0]):
@@ -81,7 +81,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return UPDATED
 
 
-@kernel
+@routine
 def leave_out(m: Any, n: Any, s: Any) -> Any:
     """Draw the vector to be dropped, and give its part to the others: each A_i is divided by the probability that i stays."""
     A, itself_ = now(m.A), m.support.itself
@@ -151,11 +151,11 @@ def _(m: Any, x: Any, step: Any, s: Any) -> Any:
         replace_by_projection(m, x, step, s)
     else:
         i = least_important(m, s)
-        occupy(m, i, x, 0, s)
+        occupy(m, i, x, 0.0, s)
         strengthen(m, i, step, s)
 
 
-@kernel
+@routine
 def least_important(m: Any, s: Any) -> Any:
     """The slot of the smallest |A_i|^2 k(x_i, x_i), the oldest of those that are equal but for rounding, as the vectors that were
     never merged are."""
@@ -180,7 +180,7 @@ def _(m: Any, x: Any, step: Any, s: Any) -> Any:
     of h, which is then worked out for it."""
     support, n, bias2 = m.support, s.taken[0], x.bias * x.bias
     p = least_important(m, s)
-    occupy(m, n, x, 0, s)  # the guest's slot: the set is not larger, as long as its book does not say so
+    occupy(m, n, x, 0.0, s)  # the guest's slot: the set is not larger, as long as its book does not say so
     push(m.A, n, step, s.step)
     A, q, least = now(m.A), -1, np.inf
     for i in range(n + 1):
@@ -206,7 +206,7 @@ def _(m: Any, x: Any, step: Any, s: Any) -> Any:
     release(m, q, s)
 
 
-@kernel
+@routine
 def product(A: Any, i: Any, j: Any) -> Any:
     total = A.dtype.type(0)
     for c in range(len(A)):
@@ -214,14 +214,14 @@ def product(A: Any, i: Any, j: Any) -> Any:
     return total
 
 
-@kernel
+@routine
 def merged(pp: Any, pq: Any, qq: Any, k: Any, h: Any) -> Any:
     """|A_z|^2"""
     u, v = k ** ((1 - h) * (1 - h)), k ** (h * h)
     return u * u * pp + 2 * u * v * pq + v * v * qq
 
 
-@kernel
+@routine
 def guess(pp: Any, pq: Any, qq: Any) -> Any:
     """h for vectors that are near to each other; of two that pull in different directions the stronger one stays where it is."""
     if pq > 0:
@@ -229,7 +229,7 @@ def guess(pp: Any, pq: Any, qq: Any) -> Any:
     return 1.0 if pp > qq else 0.0
 
 
-@kernel
+@routine
 def best_mix(pp: Any, pq: Any, qq: Any, k: Any) -> Any:
     """h in [0, 1] for which |A_z|^2 is largest: by golden section around the guess and on both sides of it."""
     start = guess(pp, pq, qq)
@@ -428,8 +428,8 @@ class NOGD(WithBudget, Classifier):
     """Online gradient descent on Nystrom features (NOGD): the first support vectors become landmarks, and the rest is linear.
 
     Kernel gradient descent on the hinge loss until B support vectors are held. Their Gram matrix K = V D V' gives every example the
-    features z = D_k^-1/2 V_k' (k(x_1, x), ..., k(x_B, x)), of which the largest `rank` eigenvalues are kept: z.z' is nearest to
-    k(x, x') and equal to it among the landmarks if all are. The model so far is carried over, and goes on as w += rate y z wherever
+    features z = D_k^-1/2 V_k' (k(x_1, x), ..., k(x_B, x)), of which the largest `rank` eigenvalues are kept: z.z' is near to
+    k(x, x'), and equal to it among the landmarks if all are. The model so far is carried over, and goes on as w += rate y z wherever
     y w.z < 1. Written in the landmarks that is A += rate y K_k^-1 k, which is how it is done.
 
     Parameters
@@ -439,7 +439,7 @@ class NOGD(WithBudget, Classifier):
     budget : int, default=100
         The number of landmarks.
     rank : int, default=None
-        How many eigenvalues are kept. None: a fifth of the budget, at least 1.
+        How many eigenvalues are kept; None: all that are not rounding. Fewer save no time here; the literature keeps a fifth.
     kernel, gamma, degree, coef0, fit_intercept, average
         As in :class:`KernelPerceptron`.
     classes, class_weight, calibrate, max_iter, grow
@@ -479,7 +479,7 @@ class NOGD(WithBudget, Classifier):
         return {"pairs", "inverse"}
 
     def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
-        rank = int(self.rank if self.rank is not None else max(1, self.budget // 5))
+        rank = int(self.budget if self.rank is None else self.rank)
         return Landmarks(self._task(form), arrays["A"], self._support(arrays), float(self.rate), rank)
 
     @property

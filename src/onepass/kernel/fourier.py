@@ -23,7 +23,7 @@ from onepass.base import Classifier, Field, State
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.compiled.average import at, height, workspace
 from onepass.compiled.circle import circle
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import routine
 from onepass.compiled.rows import DenseRow, add, dot, project, scaled
 from onepass.compiled.rules import PASSIVE, UPDATED, learn, rival, score, score_again, scratch
 from onepass.kernel.model import GAMMAS
@@ -35,7 +35,7 @@ Multiclass = namedtuple("Multiclass", "U W gamma rate")
 Scratch = namedtuple("Scratch", "scores turns z")
 
 
-@kernel
+@routine
 def embed(U: Any, gamma: Any, x: Any, s: Any) -> Any:
     """s.z = z(x)"""
     D = len(s.turns)
@@ -43,7 +43,7 @@ def embed(U: Any, gamma: Any, x: Any, s: Any) -> Any:
     circle(s.turns, s.z[:D], s.z[D:], 1 / np.sqrt(D))
 
 
-@kernel
+@routine
 def features(x: Any, s: Any) -> Any:
     """z as a row, with the constant feature of x."""
     return DenseRow(s.z, x.bias, s.z.dtype.type(1))

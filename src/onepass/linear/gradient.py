@@ -17,7 +17,7 @@ from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.state import Array
 from onepass.compiled.average import at
 from onepass.compiled.gradient import add_adaptively
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import routine
 from onepass.compiled.linear import linear
 from onepass.compiled.rows import add, sqnorm
 from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, mistaken, outdone, rival
@@ -95,7 +95,7 @@ def _(pace: Any, w: Any, k: Any, rate: Any, a: Any, x: Any) -> Any:
     add_adaptively(w, pace.squares[k], rate, a, x)
 
 
-@kernel
+@routine
 def slope(loss: Any, m: Any, wrong: Any) -> Any:
     """- d loss / d m, m being the margin. The 0-1 loss has no slope; a mistake counts as one, which makes it the perceptron."""
     if loss == ZERO_ONE:

@@ -16,7 +16,7 @@ from onepass.base import Classifier, Field
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.state import SCALE, Array
 from onepass.compiled.average import at, height, workspace
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import routine
 from onepass.compiled.linear import linear
 from onepass.compiled.pnorm import link_dot, power_sum, push, row_power_sum
 from onepass.compiled.rows import add, sqnorm
@@ -33,7 +33,7 @@ ROMMAMulticlass = namedtuple("ROMMAMulticlass", "W norm2 aggressive")
 linear(ROMMABinary, ROMMAMulticlass)
 
 
-@kernel
+@routine
 def relaxed(n: Any, m: Any, norm2: Any) -> Any:
     """keep and step: keep w + step y x is the shortest vector of margin 1 or more with w.w_t >= |w_t|^2, of which n = |w_t|^2.
 
@@ -150,25 +150,25 @@ ALMABinary = namedtuple("ALMABinary", "u scale power k alpha p C normalize")
 ALMAMulticlass = namedtuple("ALMAMulticlass", "U scale power k alpha p C normalize")
 
 
-@kernel
+@routine
 def factor(m: Any) -> Any:
     """What the dot product with the powers of u is to be multiplied with."""
     return m.scale[0] / m.power[0] ** (1 - 2 / m.p) if m.p != 2 and m.power[0] > 0 else m.scale[0]
 
 
-@kernel
+@routine
 def length(m: Any, x: Any, rows: Any) -> Any:
     """The p-norm of the example, if it is to be divided by it; 1 if not."""
     return (rows * row_power_sum(x, m.p)) ** (1 / m.p) if m.normalize else 1.0
 
 
-@kernel
+@routine
 def passive(m: Any, margin: Any) -> Any:
     """Gentile's condition: whether the margin is large enough for the k-th update."""
     return margin > (1 - m.alpha) / m.alpha * np.sqrt((m.p - 1) / m.k[0])
 
 
-@kernel
+@routine
 def settle(m: Any, u: Any, change: Any) -> Any:
     """Project to the unit ball: of w in the q-norm, which is theta in the p-norm. Then count the update."""
     m.power[0] = max(m.power[0] + change, 0.0)
@@ -225,7 +225,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return UPDATED
 
 
-@kernel
+@routine
 def blend_theta(m: Any, other: Any, u: Any, theirs: Any, share: Any) -> Any:
     """The averaged model has the scale 1."""
     flat, of_other, rho = u.reshape(-1), theirs.reshape(-1), u.dtype.type(share)

@@ -32,7 +32,7 @@ import numpy as np
 from onepass.base import Field, Multilabel
 from onepass.base.state import Array
 from onepass.compiled.average import at, height, workspace
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import routine
 from onepass.compiled.passive_aggressive import VARIANTS, tau
 from onepass.compiled.rows import add, dot, sqnorm
 from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, Scores, learn, score, scratch
@@ -54,7 +54,7 @@ def _(m: Any, x: Any, s: Any) -> Any:
         s.scores[k] = dot(at(m.W, k + 1), x) - threshold
 
 
-@kernel
+@routine
 def worst_pair(scores: Any, relevant: Any) -> Any:
     """The rows (a, b) of the pair that fails most, and its loss; the first among equals."""
     r, s = -1, -1

@@ -26,7 +26,7 @@ from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.state import Array, State
 from onepass.compiled.average import at, height, workspace
 from onepass.compiled.covariance import Apart, Diagonal, Full, renew, shift, spread, tighten, unfold, variance
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import routine
 from onepass.compiled.linear import scored
 from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, mistaken, outdone, rival, scratch
 from onepass.compiled.verb import verb
@@ -63,7 +63,7 @@ def dual_step(rule: Any, m: Any, wrong: Any, v: Any, rows: Any) -> Any:
 
 
 # Beyond this, c times the square of a large number overflows; a precision that grows by so much is certainty anyway.
-@kernel
+@routine
 def largest(scores: Any) -> Any:
     return np.sqrt(np.finfo(scores.dtype).max)
 

@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval
 from onepass.base import Classifier, Field
 from onepass.base.state import Array
 from onepass.compiled.average import at, height, workspace
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import routine
 from onepass.compiled.passive_aggressive import ONE, tau
 from onepass.compiled.prototypes import Prototypes, differs, gap2, in_use, take_in
 from onepass.compiled.rows import add, dot, sqnorm
@@ -32,7 +32,7 @@ Multiclass = namedtuple("Multiclass", "W prototypes C common local")
 Scratch = namedtuple("Scratch", "scores nearest distance2")
 
 
-@kernel
+@routine
 def find(prototypes: Any, x: Any, s: Any) -> Any:
     """The nearest prototype, the first among equals; 0 before there is any."""
     best, least = 0, np.inf
@@ -43,7 +43,7 @@ def find(prototypes: Any, x: Any, s: Any) -> Any:
     s.nearest[0], s.distance2[0] = best, least
 
 
-@kernel
+@routine
 def settle(prototypes: Any, x: Any, s: Any) -> Any:
     """Sequential k-means: the first rows that differ become prototypes, every other row moves the nearest one."""
     k, held = s.nearest[0], in_use(prototypes)
@@ -52,13 +52,13 @@ def settle(prototypes: Any, x: Any, s: Any) -> Any:
     take_in(prototypes, x, k)
 
 
-@kernel
+@routine
 def local_score(w: Any, x: Any, s: Any) -> Any:
     """(u + v_k).x"""
     return dot(at(w, 0), x) + dot(at(w, s.nearest[0] + 1), x)
 
 
-@kernel
+@routine
 def move(m: Any, w: Any, step: Any, x: Any, s: Any) -> Any:
     add(at(w, 0), m.common * step, x)
     add(at(w, s.nearest[0] + 1), m.local * step, x)

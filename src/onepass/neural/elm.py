@@ -21,7 +21,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from onepass.base import Classifier, Field, Learner, Regressor, State
 from onepass.compiled.average import at, height, workspace
 from onepass.compiled.covariance import Full, stretch, tighten, variance
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import routine
 from onepass.compiled.rows import DenseRow, dot, project, scaled
 from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, score, score_again, scratch
 
@@ -35,7 +35,7 @@ Multiclass = namedtuple("Multiclass", "A W cov activation ridge")
 Scratch = namedtuple("Scratch", "scores f spread hidden")
 
 
-@kernel
+@routine
 def activate(activation: Any, h: Any) -> Any:
     """h = g(h), where NaN stays NaN."""
     zero, one = h.dtype.type(0), h.dtype.type(1)
@@ -53,13 +53,13 @@ def activate(activation: Any, h: Any) -> Any:
             h[i] = zero if h[i] < 0 else h[i]
 
 
-@kernel
+@routine
 def units(s: Any) -> Any:
     """The hidden units as a row; it has no constant feature."""
     return DenseRow(s.hidden, s.hidden.dtype.type(0), s.hidden.dtype.type(1))
 
 
-@kernel
+@routine
 def absorb(m: Any, weight: Any, s: Any) -> Any:
     """Take the row into the covariance. The factor of the step along s.spread for each unit of error; NaN if it leaves the range."""
     v = variance(m.cov, units(s), s)

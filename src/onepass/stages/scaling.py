@@ -8,13 +8,13 @@ import numpy as np
 
 from onepass.base import Field, Stage, State
 from onepass.base.state import Array
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import kernel, routine
 from onepass.compiled.loop import T
 from onepass.compiled.rows import DenseRows, SparseRows, row, sqnorm
 from onepass.compiled.verb import verb
 
 
-@kernel
+@routine
 def moments(mean: Any, squares: Any, seen: Any, j: Any, n: Any) -> Any:
     """Mean and sum of squared deviations of feature j after n rows, of which those since seen[j] were zero (Chan et al. 1979)."""
     k = seen[j]
