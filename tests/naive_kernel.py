@@ -478,7 +478,7 @@ class NOGD(Expansion):
                 v.a = coefficients
 
     def switch(self) -> None:
-        rank = max(1, self.budget // 5) if self.rank is None else self.rank
+        rank = self.budget if self.rank is None else self.rank
         values, V = np.linalg.eigh(self.gram(self.vectors, self.vectors))
         self.M = (V[:, -rank:] / np.sqrt(values[-rank:])).T
         self.w = np.linalg.pinv(self.M).T @ [v.a for v in self.vectors]
