@@ -429,13 +429,11 @@ class BSGD(Replacing):
             k = self.k(p.x, q.x)
             return k ** ((1 - h) ** 2) * getattr(p, part) + k ** (h**2) * getattr(q, part)
 
-        def guess(q: Vector) -> float:
-            strong, weak = np.linalg.norm(p.a), np.linalg.norm(q.a)
-            return float(strong / (strong + weak)) if p.a @ q.a > 0 else float(strong > weak)
-
         def lost(q: Vector) -> float:
+            """With the best of three good mixes: what two vectors as they are say, without what is left of it."""
             both = p.a @ p.a + q.a @ q.a + 2 * self.k(p.x, q.x) * (p.a @ q.a)
-            return float(both - kept(q, guess(q)) @ kept(q, guess(q)))
+            strengths = np.linalg.norm(p.a), np.linalg.norm(q.a)
+            return float(both - max(kept(q, h) @ kept(q, h) for h in (0.0, 1.0, strengths[0] / sum(strengths))))
 
         q = min(others, key=lost)
         older, newer = sorted((p.born, q.born))
@@ -478,7 +476,7 @@ class NOGD(Expansion):
                 v.a = coefficients
 
     def switch(self) -> None:
-        rank = max(1, self.budget // 5) if self.rank is None else self.rank
+        rank = self.budget if self.rank is None else self.rank
         values, V = np.linalg.eigh(self.gram(self.vectors, self.vectors))
         self.M = (V[:, -rank:] / np.sqrt(values[-rank:])).T
         self.w = np.linalg.pinv(self.M).T @ [v.a for v in self.vectors]

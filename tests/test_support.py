@@ -15,6 +15,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import onepass
 from onepass import BudgetPA, KernelOGD, KernelPA, KernelPARegressor, KernelPerceptron, ModelFileError
+from onepass.base import Regressor
 from onepass.base.state import State
 from onepass.compiled.support import CAME, KIND, SIZE
 from onepass.kernel.model import FIRST_ENTRIES, FIRST_SLOTS, NARROW, KernelModel
@@ -48,59 +49,57 @@ def dicts(X: Any) -> list[dict[str, float]]:
 # --- the budget ---
 
 
-def budgeted() -> list[Any]:
+WAYS_TO_KEEP_IT: dict[str, tuple[Any, ...]] = {
+    "policy": POLICIES,
+    "strategy": ("simple", "nearest", "projecting"),
+    "maintenance": ("remove", "project", "merge"),
+    "sampling": ("uniform", "weighted"),
+    "plus": (False, True),
+}
+
+
+def budgeted(*tasks: str) -> list[Case]:
     """Every learner that takes a budget, in each of its ways to keep it."""
     found = []
     for name, cls in onepass.learners().items():
         if issubclass(cls, KernelModel) and "budget" in cls().get_params():
-            ways = {
-                "policy": POLICIES,
-                "strategy": ("simple", "nearest", "projecting"),
-                "maintenance": ("remove", "project", "merge"),
-            }
-            ways |= {"sampling": ("uniform", "weighted"), "plus": (False, True)}
-            options = [{way: value} for way, values in ways.items() if way in cls().get_params() for value in values]
-            found += [pytest.param(cls, more, id=f"{name}-{more}") for more in options or [{}]]
+            ways = [{way: value} for way, values in WAYS_TO_KEEP_IT.items() if way in cls().get_params() for value in values]
+            forms = ("regression",) if issubclass(cls, Regressor) else tasks
+            found += [Case(name, task, way) for task in forms for way in ways or [{}]]
     return found
 
 
-@pytest.mark.parametrize(("cls", "more"), budgeted())
-@pytest.mark.parametrize("classes", [[-1, 1], [-1, 0, 1]], ids=["binary", "multiclass"])
-def test_a_budget_is_never_exceeded(cls: Any, more: dict[str, Any], classes: list[int]) -> None:
-    X, y = problem(120)
+@pytest.mark.parametrize("case", budgeted("binary", "multiclass"), ids=str)
+def test_a_budget_is_never_exceeded(case: Case) -> None:
+    X, y = case.data(120)
     X[40:60] = X[20:40]
     X[::17] = 0
-    regression = issubclass(cls, KernelPARegressor)
     for budget in (1, 2, 3):
-        parameters = {"gamma": 1.0, "budget": budget, "random_state": 0, **more, **({} if regression else {"classes": classes})}
-        parameters = {name: value for name, value in parameters.items() if name in cls().get_params()}
-        model, sizes = cls(**parameters), []
-        for x, label in zip(X[:60], y[:60], strict=True):
-            model.learn_one(x, label)
+        model, sizes = case.model(budget=budget, **case.classes), []
+        for x, target in zip(X[:60], y[:60], strict=True):
+            model.learn_one(x, target)
             sizes.append(model.support_size_)
         for start, stop in ((60, 61), (61, 80), (80, 97), (97, 120)):
             model.partial_fit(X[start:stop], y[start:stop])
             sizes.append(model.support_size_)
         assert max(sizes) == budget
-        assert model.support_vectors_.shape == (model.support_size_, 3)
-        assert model.dual_coef_.shape == (len(classes) if len(classes) > 2 and not regression else 1, model.support_size_)
+        assert model.support_vectors_.shape == (model.support_size_, X.shape[1])
+        assert model.dual_coef_.shape == (4 if case.task == "multiclass" else 1, model.support_size_)
 
 
 @pytest.mark.parametrize("budget", [FIRST_SLOTS - 1, FIRST_SLOTS, FIRST_SLOTS + 1, 2 * FIRST_SLOTS])
-@pytest.mark.parametrize(("cls", "more"), budgeted())
-def test_a_budget_near_the_room_that_there_is(cls: Any, more: dict[str, Any], budget: int) -> None:
+@pytest.mark.parametrize("case", budgeted("binary"), ids=str)
+def test_a_budget_near_the_room_that_there_is(case: Case, budget: int) -> None:
     """Arrays are as long as the budget and no longer, but for the slot that some rules need to merge a vector into another."""
-    X, y = problem(200)
-    parameters = {"gamma": 1.0, "budget": budget, "random_state": 0, "rate": 0.01, "C": 0.01, **more}
-    known = {name: value for name, value in parameters.items() if name in cls().get_params()}
-    model = cls(**known).partial_fit(X, y, **({} if issubclass(cls, KernelPARegressor) else {"classes": [-1, 1]}))
+    X, y = case.data(200)
+    gentle = {name: 0.01 for name in ("rate", "C") if name in case.model().get_params()}
+    model = case.model(budget=budget, **gentle).partial_fit(X, y)
+    slots, most = len(model._state.arrays["born"]), budget + model._guests
     assert model.support_size_ <= budget
-    slots = len(model._state.arrays["born"])
-    assert slots <= budget + cls._guests
-    assert model.support_size_ < budget or slots == budget + cls._guests
+    assert slots == most if model.support_size_ == budget else slots <= most
     assert all(np.isfinite(array).all() for array in model._state.arrays.values())
-    model.set_params(budget=max(model.support_size_, 1)).partial_fit(X[:5], y[:5])  # a budget that is used up now
-    assert model.support_size_ <= model.budget
+    model.set_params(budget=model.support_size_).partial_fit(X[:5], y[:5])  # a budget that is used up now
+    assert model.support_size_ == model.budget
     assert np.isfinite(model.dual_coef_).all()
 
 

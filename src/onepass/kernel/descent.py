@@ -186,7 +186,7 @@ def _(m: Any, x: Any, step: Any, s: Any) -> Any:
     for i in range(n + 1):
         if i != p:
             pp, pq, qq, k = importance(A, p), product(A, p, i), importance(A, i), support.gram[p, i] - bias2
-            loss = pp + qq + 2 * k * pq - merged(pp, pq, qq, k, guess(pp, pq, qq))
+            loss = pp + qq + 2 * k * pq - guess(pp, pq, qq, k)[1]
             if loss < least:
                 q, least = i, loss
     k = support.gram[p, q] - bias2
@@ -222,18 +222,21 @@ def merged(pp: Any, pq: Any, qq: Any, k: Any, h: Any) -> Any:
 
 
 @routine
-def guess(pp: Any, pq: Any, qq: Any) -> Any:
-    """h for vectors that are near to each other; of two that pull in different directions the stronger one stays where it is."""
-    if pq > 0:
-        return np.sqrt(pp) / (np.sqrt(pp) + np.sqrt(qq))
-    return 1.0 if pp > qq else 0.0
+def guess(pp: Any, pq: Any, qq: Any, k: Any) -> Any:
+    """A good h, and its |A_z|^2: the mean of the two by their strengths, or, if that is better, the stronger one as it is."""
+    h, value = (1.0, pp + k * k * qq + 2 * k * pq) if pp > qq else (0.0, k * k * pp + qq + 2 * k * pq)
+    if qq > 0:
+        mean = np.sqrt(pp) / (np.sqrt(pp) + np.sqrt(qq))
+        if merged(pp, pq, qq, k, mean) > value:
+            return mean, merged(pp, pq, qq, k, mean)
+    return h, value
 
 
 @routine
 def best_mix(pp: Any, pq: Any, qq: Any, k: Any) -> Any:
     """h in [0, 1] for which |A_z|^2 is largest: by golden section around the guess and on both sides of it."""
-    start = guess(pp, pq, qq)
-    best, largest = start, merged(pp, pq, qq, k, start)
+    start, largest = guess(pp, pq, qq, k)
+    best = start
     for side in range(2):
         low, high = (0.0, start) if side == 0 else (start, 1.0)
         for _ in range(24):
