@@ -12,6 +12,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 import onepass
+from onepass import kernel
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests import `naive` and `shared` by name
 
@@ -25,6 +26,7 @@ if "ONEPASS_DATA" not in os.environ and (SHARED / "data").is_dir():
 # with support vectors.
 REPRESENTATIVE = {"PAClassifier", "PARegressor", "ROMMA", "AROWClassifier", "PAMOClassifier", "KernelPA"}
 KEPT = {"test_scores_are_those_of_just_before", "test_going_on_is_never_having_stopped"}  # for all learners
+BUDGETED = {*kernel.__all__} - REPRESENTATIVE - {"FOGD"}  # which compile longest: of these only one form on dense rows
 LONG = {"test_active", "test_multilabel", "test_uniclass", "test_costs"}  # of which the twins stay
 
 
@@ -47,7 +49,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[Any]) -> None:
     """Compiling is what takes time, and the whole suite takes longer than a change should wait. So of the learners that are not
-    representative, only what is in `KEPT` and their proofs (test_golden, test_optimal) are among the quick tests.
+    representative, only what is in `KEPT` and their proofs (test_golden, test_optimal, test_kol, twins) are among the quick tests.
     """
     for item in items:
         parameters = item.callspec.params if hasattr(item, "callspec") else {}
@@ -55,6 +57,8 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
         learner = getattr(case, "name", None) or (type(estimator).__name__ if estimator is not None else None)
         name = getattr(item, "originalname", None) or item.name
         other = learner is not None and learner not in REPRESENTATIVE and name not in KEPT
+        if learner in BUDGETED:
+            other = name != "test_scores_are_those_of_just_before" or case.task == "multiclass" or "csr" in item.name
         if other or (item.path.stem in LONG and "twin" not in name):
             item.add_marker(pytest.mark.slow)
 
