@@ -22,12 +22,29 @@ if "ONEPASS_DATA" not in os.environ and (SHARED / "data").is_dir():
     os.environ["ONEPASS_DATA"] = str(SHARED / "data")
 
 
-# Learners that stand for all of their kind where a test is about the base: additive, scaled, second-order, nonlinear, of numbers,
-# with support vectors.
-REPRESENTATIVE = {"PAClassifier", "PARegressor", "ROMMA", "AROWClassifier", "PAMOClassifier", "KernelPA"}
+# Learners that stand for all of their kind where a test is about the base: additive, scaled, second-order, nonlinear, of numbers.
+REPRESENTATIVE = {"PAClassifier", "PARegressor", "ROMMA", "AROWClassifier", "PAMOClassifier"}
 KEPT = {"test_scores_are_those_of_just_before", "test_going_on_is_never_having_stopped"}  # for all learners
-BUDGETED = {*kernel.__all__} - REPRESENTATIVE - {"FOGD"}  # which compile longest: of these only one form on dense rows
+BUDGETED = {*kernel.__all__} - {"FOGD"}  # which compile longest: of these only one form on dense rows
 LONG = {"test_active", "test_multilabel", "test_uniclass", "test_costs"}  # of which the twins stay
+QUICK = {  # what stays of other long files
+    "test_kernels": {
+        "test_values",
+        "test_an_intercept_adds_one",
+        "test_a_function_is_a_kernel",
+        "test_given_values_are_the_kernels_own",
+        "test_what_shaped_the_support_set_cannot_change",
+        "test_wrong_parameters",
+    },
+    "test_support": {
+        "test_a_budget_is_never_exceeded",
+        "test_the_oldest_goes_first",
+        "test_the_redundant_is_served_best_by_the_others",
+        "test_growth_is_amortised",
+        "test_a_damaged_file_is_refused",
+        "test_a_large_set_warns_once",
+    },
+}
 
 
 LEARNERS = set(onepass.learners())
@@ -59,7 +76,8 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
         other = learner is not None and learner not in REPRESENTATIVE and name not in KEPT
         if learner in BUDGETED:
             other = name != "test_scores_are_those_of_just_before" or case.task == "multiclass" or "csr" in item.name
-        if other or (item.path.stem in LONG and "twin" not in name):
+        stem = item.path.stem
+        if other or (stem in LONG and "twin" not in name) or name not in QUICK.get(stem, {name}):
             item.add_marker(pytest.mark.slow)
 
 

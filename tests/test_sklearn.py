@@ -37,7 +37,7 @@ ONLY = {
     "Adaline": GROWING | HEAVY,
     "AdalineRegressor": GROWING,
     "OGDRegressor": GROWING,
-    "FOGD": FAR,
+    **dict.fromkeys(("FOGD", "KernelPA"), FAR),
     "LocalPA": FITTED,
     "NHERDClassifier": HEAVY,
     "OSELMClassifier": FITTED,
