@@ -74,7 +74,9 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
         learner = getattr(case, "name", None) or (type(estimator).__name__ if estimator is not None else None)
         name = getattr(item, "originalname", None) or item.name
         other = learner is not None and learner not in REPRESENTATIVE and name not in KEPT
-        if learner in BUDGETED:
+        if item.path.stem == "test_kernel_twins":
+            other = learner != "KernelPA"
+        elif learner in BUDGETED:
             other = name != "test_scores_are_those_of_just_before" or case.task == "multiclass" or "csr" in item.name
         stem = item.path.stem
         if other or (stem in LONG and "twin" not in name) or name not in QUICK.get(stem, {name}):
