@@ -37,7 +37,7 @@ ONLY = {
     "Adaline": GROWING | HEAVY,
     "AdalineRegressor": GROWING,
     "OGDRegressor": GROWING,
-    **dict.fromkeys(("FOGD", "KernelPA"), FAR),
+    **dict.fromkeys(("BOGD", "BSGD", "BudgetPA", "FOGD", "KernelOGD", "KernelPA", "NOGD", "SparsePA"), FAR),
     "LocalPA": FITTED,
     "NHERDClassifier": HEAVY,
     "OSELMClassifier": FITTED,
