@@ -36,7 +36,7 @@ def chosen(text: str) -> dict[str, Any]:
 )
 def test_figures_come_again(cell: dict[str, str]) -> None:
     dataset(cell["data"])  # or skip
-    learn, test = nonlinear.data(cell["table"], cell["data"])
+    learn, test = nonlinear.data(cell["table"], cell["data"], cell["learner"])
     learner = nonlinear.LEARNERS[cell["learner"]].set_params(**chosen(cell["chosen"]))
     result = evaluate.compare({"it": learner}, learn, nonlinear.PERMUTATIONS, test, random_state=nonlinear.SEED, jobs=2)
     assert 100 * result.mean("it", "test" if test else "online") == pytest.approx(float(cell["mean"]), abs=0.05)
