@@ -452,9 +452,9 @@ def test_weights_that_were_read_stay_as_they_were(case: Case) -> None:
     model = case.fitted(20)
     read = {name: getattr(model, name) for name in READABLE if hasattr(model, name)}
     before = {name: array.copy() for name, array in read.items()}
-    for name in read:
-        while np.array_equal(getattr(model, name), before[name]):  # the pocket may need more than one pass
-            model.partial_fit(X, y)
+    weights = next(iter(read))  # the rest may stay, as landmarks do
+    while np.array_equal(getattr(model, weights), before[weights]):  # the pocket may need more than one pass
+        model.partial_fit(X, y)
     assert all(np.array_equal(read[name], before[name]) for name in read)
 
 
