@@ -26,6 +26,7 @@ from sklearn.base import is_classifier
 import naive
 import onepass
 from onepass.base import Classifier, Regressor
+from onepass.kernel.model import KernelModel
 
 N, D = 60, 5
 LABELS = {"binary": np.array([-1, 1]), "multiclass": np.array([2, 3, 5, 7])}
@@ -452,9 +453,9 @@ def test_weights_that_were_read_stay_as_they_were(case: Case) -> None:
     model = case.fitted(20)
     read = {name: getattr(model, name) for name in READABLE if hasattr(model, name)}
     before = {name: array.copy() for name, array in read.items()}
-    for name in read:
-        while np.array_equal(getattr(model, name), before[name]):  # the pocket may need more than one pass
-            model.partial_fit(X, y)
+    weights = next(iter(read))  # the rest may stay, as landmarks do
+    while np.array_equal(getattr(model, weights), before[weights]):  # the pocket may need more than one pass
+        model.partial_fit(X, y)
     assert all(np.array_equal(read[name], before[name]) for name in read)
 
 
@@ -524,7 +525,10 @@ def test_many_readers_at_once(case: Case) -> None:
 # --- promise 3: bounded memory ---
 
 
-@pytest.mark.parametrize("case", [case for case in ALL if case.parameters.get("budget", 1) is not None], ids=str)
+BOUNDED = [case for case in ALL if not isinstance(model := case.model(), KernelModel) or model._most()]
+
+
+@pytest.mark.parametrize("case", BOUNDED, ids=str)
 def test_state_does_not_grow_with_the_examples(case: Case) -> None:
     X, y = case.data(3000)
     model = case.model().partial_fit(X[:50], y[:50], **case.classes)

@@ -99,7 +99,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
         if not step > 0:
             return PASSIVE
         push_all(m.A, step, s.step, s.work[: s.taken[0]])
-    elif full(m) or delta2 <= m.threshold:
+    elif full(m) or delta2 <= max(m.threshold, LEAST * own):  # what they span already would make their Gram matrix singular
         push_all(m.A, 1.0, s.step, s.work[: s.taken[0]])
     else:
         grow_inverse(m.support, delta2, s)
