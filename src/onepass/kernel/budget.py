@@ -99,10 +99,11 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
         if not step > 0:
             return PASSIVE
         push_all(m.A, step, s.step, s.work[: s.taken[0]])
-    elif full(m) or delta2 <= max(m.threshold, LEAST * own):  # what they span already would make their Gram matrix singular
+    elif full(m) or delta2 <= m.threshold:
         push_all(m.A, 1.0, s.step, s.work[: s.taken[0]])
     else:
-        grow_inverse(m.support, delta2, s)
+        if delta2 > LEAST * own:  # else the others span it already: its place in the inverse stays empty
+            grow_inverse(m.support, delta2, s)
         insert(m, x, 1.0, s)
     return UPDATED
 
