@@ -25,7 +25,7 @@ if "ONEPASS_DATA" not in os.environ and (SHARED / "data").is_dir():
 # Learners that stand for all of their kind where a test is about the base: additive, scaled, second-order, nonlinear, of numbers.
 REPRESENTATIVE = {"PAClassifier", "PARegressor", "ROMMA", "AROWClassifier", "PAMOClassifier"}
 KEPT = {"test_scores_are_those_of_just_before", "test_going_on_is_never_having_stopped"}  # for all learners
-BUDGETED = {*kernel.__all__} - {"FOGD"}  # which compile longest: of these only one form on dense rows
+BUDGETED = {*kernel.__all__} - {"FOGD"}  # which compile longest: KernelPA stands for them
 LONG = {"test_active", "test_multilabel", "test_uniclass", "test_costs"}  # of which the twins stay
 QUICK = {  # what stays of other long files
     "test_kernels": {
@@ -77,7 +77,7 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
         if item.path.stem == "test_kernel_twins":
             other = learner != "KernelPA"
         elif learner in BUDGETED:
-            other = name != "test_scores_are_those_of_just_before" or case.task == "multiclass" or "csr" in item.name
+            other = learner != "KernelPA" or name not in KEPT
         stem = item.path.stem
         if other or (stem in LONG and "twin" not in name) or name not in QUICK.get(stem, {name}):
             item.add_marker(pytest.mark.slow)
