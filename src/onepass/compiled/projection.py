@@ -12,7 +12,7 @@ import numpy as np
 
 from onepass.compiled.average import Averaged
 from onepass.compiled.kernel import routine
-from onepass.compiled.support import EXCHANGES, OWN, SIZE, now, occupy, share_out, strengthen
+from onepass.compiled.support import EXCHANGES, OWN, SIZE, now, occupy, push_all, share_out, strengthen
 from onepass.compiled.verb import verb
 
 # A vector whose squared distance from the span of others is this share of its squared length is taken to be at that distance:
@@ -111,11 +111,23 @@ def importance(A: Any, i: Any) -> Any:
 
 
 @routine
+def spanned(m: Any, x: Any, a: Any, s: Any) -> Any:
+    """Whether x, which is about to be taken in with a times the direction for coefficients, is a combination of the support vectors:
+    then they move in its place, which comes to the same, and their Gram matrix keeps its inverse. Else that makes ready for x."""
+    delta2 = project_on(m.support, s)
+    if delta2 <= s.k.dtype.type(LEAST) * s.facts[OWN]:
+        push_all(m.A, a, s.step, s.work[: s.taken[0]])
+        return True
+    grow_inverse(m.support, delta2, s)
+    return False
+
+
+@routine
 def replace_by_projection(m: Any, x: Any, a: Any, s: Any) -> Any:
-    """Take x in with a times the direction for coefficients. One vector r makes place, and is projected on the others and x: by the
-    inverse H with x in it, what is lost of A_r k(x_r, .) is |A_r|^2 / H_rr, and r is the vector for which that is least."""
+    """Take x in, which is not `spanned`, with a times the direction for coefficients. One vector r makes place, and is projected on the
+    others and x: by the inverse H with x in it, what is lost of A_r k(x_r, .) is |A_r|^2 / H_rr, and r is the vector for which that
+    is least."""
     support, n = m.support, s.taken[0]
-    grow_inverse(support, project_on(support, s), s)
     A, inverse, r, least = now(m.A), support.inverse, 0, np.inf
     for i in range(n):
         loss = importance(A, i) / inverse[i, i]

@@ -15,7 +15,7 @@ from onepass.base import Classifier, Field, ModelFileError, State
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.compiled.kernel import routine
 from onepass.compiled.passive_aggressive import ONE, tau
-from onepass.compiled.projection import LEAST, grow_inverse, importance, project_on, replace_by_projection
+from onepass.compiled.projection import LEAST, grow_inverse, importance, project_on, replace_by_projection, spanned
 from onepass.compiled.rules import NO_ROOM, PASSIVE, TOO_LARGE, UPDATED
 from onepass.compiled.support import (
     OWN,
@@ -135,14 +135,14 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
         return NO_ROOM
     step = tau(ONE, weight * m.C, loss, m.task.length2 * own)
     n = s.taken[0]
+    if m.strategy == PROJECTING and spanned(m, x, step, s):
+        return UPDATED
     if full(m):
         if m.strategy == PROJECTING:
             replace_by_projection(m, x, step, s)
         else:
             replace_by_few(m, x, step, s)
         return UPDATED
-    if m.strategy == PROJECTING:
-        grow_inverse(m.support, project_on(m.support, s), s)
     insert(m, x, step, s)
     if m.strategy == NEAREST:
         meet(m, n, s)

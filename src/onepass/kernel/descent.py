@@ -15,7 +15,7 @@ from onepass.base import Classifier
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.compiled.kernel import routine
 from onepass.compiled.kernels import norm
-from onepass.compiled.projection import coordinates, fix_landmarks, grow_inverse, importance, project_on, replace_by_projection
+from onepass.compiled.projection import coordinates, fix_landmarks, importance, replace_by_projection, spanned
 from onepass.compiled.rules import NO_ROOM, PASSIVE, TOO_LARGE, UPDATED
 from onepass.compiled.support import (
     CAME,
@@ -129,13 +129,13 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
         return NO_ROOM
     t = m.support.book[CAME] + 1
     shrink_all(m, 1 - 1 / t, 0.0, s)
-    if loss > 0:
-        if full(m):
-            maintain(m, x, weight / (m.lam * t), s)
-        else:
-            if len(m.support.inverse) > 0:
-                grow_inverse(m.support, project_on(m.support, s), s)
-            insert(m, x, weight / (m.lam * t), s)
+    step = weight / (m.lam * t)
+    if loss <= 0 or (len(m.support.inverse) > 0 and spanned(m, x, step, s)):
+        return UPDATED
+    if full(m):
+        maintain(m, x, step, s)
+    else:
+        insert(m, x, step, s)
     return UPDATED
 
 
