@@ -287,6 +287,16 @@ class Projectron(Expansion):
 class Replacing(Expansion):
     """Twins in which a vector that goes leaves a part of itself with others."""
 
+    def stand_in(self, x: Array, y: Any, a: Array) -> bool:
+        """Whether the others span x, and so stand in for it; for those that project, whose Gram matrix needs an inverse."""
+        new = self.fresh(x, y)
+        d = self.shadow(new, self.vectors) if self.vectors else np.zeros(0)
+        if self.k(x, x) - self.gram([new], self.vectors)[0] @ d > 1e-8 * self.k(x, x):
+            return False
+        for v, share in zip(self.vectors, d, strict=True):
+            v.a = v.a + share * a
+        return True
+
     def replace(self, r: Vector, heirs: list[Vector], shares: Array, a: Array) -> None:
         """r goes, its heirs get these shares of it, and the last of them, a newcomer, the coefficients a as well."""
         for v, share in zip(heirs, shares, strict=True):
@@ -313,8 +323,11 @@ class BudgetPA(Replacing):
         loss = 1 - self.margin(x, y)
         if loss <= 0:
             return
+        step = min(C, loss / self.norm2(x, direction))
+        if self.strategy == "projecting" and self.stand_in(x, y, step * direction):
+            return
         if len(self.vectors) < self.budget:
-            self.add(x, y, min(C, loss / self.norm2(x, direction)) * direction)
+            self.add(x, y, step * direction)
             return
         best: tuple[float, Any] = (np.inf, None)
         for r in self.vectors:
@@ -391,6 +404,8 @@ class BSGD(Replacing):
             v.a = (1 - 1 / t) * v.a
         if loss > 0:
             a = weight / (self.lam * t) * direction
+            if self.maintenance == "project" and self.stand_in(x, y, a):
+                return
             if len(self.vectors) < self.budget:
                 self.add(x, y, a)
             else:

@@ -156,7 +156,8 @@ def vectors_of(model: Any) -> Any:
 
 def agree(case: Case, kernel: str = "rbf", seed: int = 0, weights: Any = None, storage: Any = np.asarray, **more: Any) -> Any:
     """Let the model and its twin learn side by side, and compare them at every step."""
-    X, y, codes = problem(case.task, seed, case not in SPECIAL)
+    projects = "projecting" in case.parameters.values() or "project" in case.parameters.values()
+    X, y, codes = problem(case.task, seed, case not in SPECIAL or projects)
     chance = {"random_state": seed} if "random_state" in case.model().get_params() else {}
     model = case.model(**OPTIONS[kernel], **{**chance, **more})
     twin = case.twin(kernel, model.fit_intercept, model.average)

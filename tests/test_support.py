@@ -94,7 +94,7 @@ def test_a_budget_near_the_room_that_there_is(case: Case, budget: int) -> None:
     X, y = case.data(200)
     gentle = {name: 0.01 for name in ("rate", "C") if name in case.model().get_params()}
     model = case.model(budget=budget, **gentle).partial_fit(X, y)
-    slots, most = len(model._state.arrays["born"]), budget + model._guests
+    slots, most = len(model._state.arrays["born"]), budget + model._guests()
     assert model.support_size_ <= budget
     assert slots == most if model.support_size_ == budget else slots <= most
     assert all(np.isfinite(array).all() for array in model._state.arrays.values())

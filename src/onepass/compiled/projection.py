@@ -15,8 +15,8 @@ from onepass.compiled.kernel import routine
 from onepass.compiled.support import EXCHANGES, OWN, SIZE, now, occupy, push_all, share_out, strengthen
 from onepass.compiled.verb import verb
 
-# A vector whose squared distance from the span of others is this share of its squared length is taken to be at that distance:
-# without, the inverse would not be a number for a vector that comes twice.
+# A vector whose squared distance from the span of others is at most this share of its squared length is taken to lie in it: the Gram
+# matrix of one that came twice has no inverse.
 LEAST = 1e-8
 
 
@@ -45,9 +45,8 @@ def project_on(support: Any, s: Any) -> Any:
 
 @routine
 def grow_inverse(support: Any, delta2: Any, s: Any) -> Any:
-    """The inverse with x in the next slot, of which s.work holds the coordinates; delta2 is its squared distance."""
+    """The inverse with x in the next slot, of which s.work holds the coordinates; delta2 > 0 is its squared distance."""
     inverse, d, n = support.inverse, s.work, s.taken[0]
-    delta2 = max(delta2, d.dtype.type(LEAST) * s.facts[OWN])
     for i in range(n):
         row, by = inverse[i], d[i] / delta2
         for j in range(n):

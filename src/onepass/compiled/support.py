@@ -43,7 +43,7 @@ Numbered = namedtuple("Numbered", "index norms width")  # numbers start anew wit
 
 # born: the number of the example in each slot; itself: its kernel value with itself. gram (kernel values of support vectors with each
 # other), inverse (that of gram) and response (f at each of them) are empty where no one needs them. guests: slots beyond the budget,
-# for a vector that is about to be merged into another.
+# for a vector that is about to be merged into another or projected on others.
 Support = namedtuple("Support", "kernel store born itself book gram inverse response budget guests policy seed")
 
 # The book of a support set: how many slots are taken, how many examples came, how many numbers were drawn, how many vectors gave way
@@ -208,13 +208,20 @@ def _(store: Any, i: Any, x: Any, a: Any, came: Any) -> Any:
 
 
 @lacking.form(Sparse, SparseRow)
-def _(store: Any, x: Any) -> Any:
-    return len(x.values) if len(x.values) > store.index.shape[1] else 0
-
-
 @lacking.form(Sparse, DenseRow)
 def _(store: Any, x: Any) -> Any:
-    return len(x.values) if len(x.values) > store.index.shape[1] else 0
+    if len(x.values) <= store.index.shape[1]:  # which spares the count
+        return 0
+    return entries(x) if entries(x) > store.index.shape[1] else 0
+
+
+@routine
+def entries(x: Any) -> Any:
+    """How many entries of a row are not 0."""
+    count = 0
+    for j in range(len(x.values)):
+        count += x.values[j] != 0
+    return count
 
 
 @copy_slot.form(Dense)
@@ -388,6 +395,7 @@ def _(A: Any, factor: Any, n: Any) -> Any:
 
 
 @amplify.form(np.ndarray)
+@rescale.form(np.ndarray)
 def _(A: Any, i: Any, factor: Any) -> Any:
     for c in range(len(A)):
         A[c, i] *= A.dtype.type(factor)
@@ -411,12 +419,6 @@ def _(A: Any, i: Any, j: Any) -> Any:
 def _(A: Any, i: Any, j: Any) -> Any:
     carry(A.now, i, j)
     carry(A.gap, i, j)
-
-
-@rescale.form(np.ndarray)
-def _(A: Any, i: Any, factor: Any) -> Any:
-    for c in range(len(A)):
-        A[c, i] *= A.dtype.type(factor)
 
 
 @rescale.form(Averaged)

@@ -410,7 +410,6 @@ class BudgetPA(WithBudget, Classifier):
     strategy: str = "simple"
     budget: int = 100
 
-    _guests: ClassVar[int] = 1
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "strategy": [StrOptions(set(STRATEGIES))],
@@ -424,6 +423,9 @@ class BudgetPA(WithBudget, Classifier):
         nearest = state.arrays["nearest"]
         if (nearest < 0).any() or (nearest >= len(nearest)).any():
             raise ModelFileError("The model file is damaged: its support set is not one.")
+
+    def _guests(self) -> int:
+        return int(self.strategy == "projecting")
 
     def _keeps(self) -> set[str]:
         return {"simple": set[str](), "nearest": {"pairs"}, "projecting": {"pairs", "inverse"}}[self.strategy]

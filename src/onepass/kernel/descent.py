@@ -24,6 +24,7 @@ from onepass.compiled.support import (
     compare,
     cramped,
     draw,
+    entries,
     expansion,
     full,
     insert,
@@ -169,7 +170,7 @@ def least_important(m: Any, s: Any) -> Any:
 
 @prepared.form(Merging)
 def _(m: Any, x: Any, s: Any) -> Any:
-    m.support.book[MORE_ENTRIES] = cramped(m.support.store, s.taken[0], len(x.values)) if full(m) else 0
+    m.support.book[MORE_ENTRIES] = cramped(m.support.store, s.taken[0], entries(x)) if full(m) else 0
     return m.support.book[MORE_ENTRIES] == 0
 
 
@@ -403,7 +404,6 @@ class BSGD(WithBudget, Classifier):
     maintenance: str = "merge"
     budget: int = 100
 
-    _guests: ClassVar[int] = 1
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lam": [Interval(Real, 0, None, closed="neither")],
         "maintenance": [StrOptions({"remove", "project", "merge"})],
@@ -413,6 +413,9 @@ class BSGD(WithBudget, Classifier):
         super()._check_parameters()
         if self.maintenance == "merge" and self.kernel != "rbf":
             raise ValueError('maintenance="merge" is for kernel="rbf" only: take "project" or "remove" with another kernel.')
+
+    def _guests(self) -> int:
+        return int(self.maintenance != "remove")
 
     def _keeps(self) -> set[str]:
         return {"remove": set[str](), "project": {"pairs", "inverse"}, "merge": {"pairs"}}[self.maintenance]

@@ -54,12 +54,14 @@ class KernelModel(Learner):
     coef0: float = 1.0
     fit_intercept: bool = False
 
-    _guests: ClassVar[int] = 0  # slots beyond the budget that the rule needs when it is used up
-
     # --- what a subclass may say ---
 
     def _most(self) -> int:
         """The most support vectors that may be held; 0 if any number may."""
+        return 0
+
+    def _guests(self) -> int:
+        """How many slots beyond the budget the rule needs when it is used up."""
         return 0
 
     def _policy(self) -> int:
@@ -149,7 +151,7 @@ class KernelModel(Learner):
 
     def _extend_slots(self, state: State) -> None:
         slots, most = max(FIRST_SLOTS, 2 * state.rooms["support"]), self._most()
-        slots = min(slots, most + self._guests) if most else slots
+        slots = min(slots, most + self._guests()) if most else slots
         dense = {"dense"} if state.rooms["entries"] == 0 else set()
         for room in {"support"} | dense | self._keeps():
             state.extend(room, slots)
@@ -203,7 +205,7 @@ class KernelModel(Learner):
                 store = Sparse(arrays["index"], arrays["values"], arrays["length"], arrays["norms"])
         names = "born", "itself", "book", "gram", "inverse", "response"
         own = {name: arrays[name] for name in names}
-        limits = {"budget": self._most(), "guests": self._guests, "policy": self._policy()}
+        limits = {"budget": self._most(), "guests": self._guests(), "policy": self._policy()}
         return Support(kernel, store, **own, **limits, seed=state.seed)
 
     def _task(self, form: str) -> Any:
