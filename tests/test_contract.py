@@ -63,7 +63,7 @@ class Case:
     @property
     def gentle(self) -> dict[str, Any]:
         """So small a step that weights show."""
-        return {"C": 0.05} if "C" in self.model().get_params() else {}
+        return {"C": 0.05} if "C" in self.model().get_params() and "C" not in self.parameters else {}
 
     def data(self, n: int = N, seed: int = 0) -> tuple[Any, Any]:
         rng = np.random.default_rng(seed)
@@ -93,6 +93,8 @@ ALL = [
     *(Case(name, "regression", average) for name in NAMES_OF[Regressor] for average in ({}, AVERAGE)),
     *(Case(name, "binary") for name in ("PAClassifier", "PAMOClassifier")),
     *(Case(name, "multiclass", AVERAGE) for name in ("PAClassifier", "PAMOClassifier")),
+    Case("PAClassifier", "binary", {"C": "auto", **AVERAGE}),
+    Case("PAMOClassifier", "multiclass", {"C": "auto"}),
     Case("AROWClassifier", "binary", {"covariance": "full", **AVERAGE}),
     Case("AROWClassifier", "multiclass", {"covariance": "full"}),
     Case("AROWRegressor", "regression", {"covariance": "full"}),
@@ -868,7 +870,7 @@ def test_tiny_rows_are_harmless(case: Case, size: float) -> None:
     X[::2] = size
     model = case.model(fit_intercept=False)
     variants = model._parameter_constraints["variant"][0].options if hasattr(model, "variant") else [None]
-    for variant in variants:
+    for variant in set(variants) - ({"hard"} if case.parameters.get("C") == "auto" else set()):
         model = case.model(fit_intercept=False, **({"variant": variant} if variant else {}))
         assert np.isfinite(model.test_then_train(X, y, **case.classes)).all()
         assert all(np.isfinite(array).all() for array in model._state.arrays.values())

@@ -1,6 +1,7 @@
 """The estimator contract: parameters, state, doors."""
 
 from onepass.base.errors import DivergedError, ModelFileError
+from onepass.base.hedging import SelfTuning
 from onepass.base.learner import Learner
 from onepass.base.multilabel import Multilabel
 from onepass.base.stage import Stage
@@ -16,6 +17,7 @@ __all__ = [
     "ModelFileError",
     "Multilabel",
     "Regressor",
+    "SelfTuning",
     "Stage",
     "State",
     "Uniclass",

@@ -178,7 +178,7 @@ class Learner(Estimator):
 
     def _check_settled(self, state: State) -> None:
         """Refuse parameters that were changed after they had shaped the state."""
-        resized = any(state.sizes[name] != size for name, size in self._sizes().items())
+        resized = any(state.sizes.get(name) != size for name, size in self._sizes().items())
         companions = {name for name in ("clock", "pocket", "class_counts", "platt") if name in state.arrays}
         averaged = "clock" in state.arrays and "clock" in self._companions()
         reshaped = state.fields != self._fields(state.form)

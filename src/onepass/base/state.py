@@ -21,8 +21,8 @@ class Field:
     """The role of one array of a state.
 
     `axes` names its axes: "features" (one entry more than there are features, slot 0 being the bias), "classes", "ranks" (one entry
-    more than there are classes, slot 0 being a threshold), "one", a size that the learner gives, or a room: an axis that grows when
-    it is full. New entries are `start` (of a square matrix, those on its diagonal; the others are zero), or drawn:
+    more than there are classes, slot 0 being a threshold), "one", a size that the learner gives, "candidates" (in front of all others),
+    or a room: an axis that grows when it is full. New entries are `start` (of a square matrix, those on its diagonal; the others are zero), or drawn:
     "uniform" from U(-0.1, 0.1), "normal" from N(0, 1). `exact` numbers are float64 whatever the type of the data (counts and sums),
     and `whole` ones int64.
 
@@ -171,13 +171,13 @@ class State:
         k = int(np.searchsorted(self.classes, label)) if order else 0
         for name, array in list(self.arrays.items()):
             role = self.fields.get(name.split(".")[-1])
-            axes = [""] if role is None else role.axes.split()
-            first_axis = axes[0]
-            if first_axis in ("classes", "ranks"):
-                extent = dict(zip(axes, array.shape, strict=True))
-                fresh = self._entries(name, {**extent, first_axis: 1}, first=order)
-                place = k + (first_axis == "ranks")
-                self.arrays[name] = np.ascontiguousarray(np.insert(array, place, fresh[0], axis=0))
+            axes = [] if role is None else role.axes.split()
+            for i, axis in enumerate(axes):
+                if axis in ("classes", "ranks"):
+                    extent = dict(zip(axes, array.shape, strict=True))
+                    fresh = self._entries(name, {**extent, axis: 1}, first=order)
+                    place = k + (axis == "ranks")
+                    self.arrays[name] = np.ascontiguousarray(np.insert(array, place, fresh.take(0, axis=i), axis=i))
         if "class_counts" in self.arrays:
             self.arrays["class_counts"] = np.insert(self.arrays["class_counts"], k, 0)
         self.classes = np.array([*known[:k], label, *known[k:]])
@@ -262,11 +262,12 @@ class State:
                 axes = role.axes.split()
                 (np.einsum("ii->i", fresh) if len(axes) == 2 and axes[0] == axes[1] else fresh)[...] = role.start
             return fresh
-        rows, width = (1, shape[0]) if len(shape) == 1 else shape
+        own = shape[1:] if role.axes.startswith("candidates") else shape  # all candidates start from the same numbers
+        rows, width = (1, *own)[-2:]
         stream = list(self.fields).index(plain)
         numbers = drawn(self.seed, stream, first, rows, width)
         numbers = 0.2 * numbers - 0.1 if role.draw == "uniform" else ndtri(np.maximum(numbers, 2.0**-54))
-        return numbers.reshape(shape).astype(self.dtype)
+        return np.broadcast_to(numbers.reshape(own), shape).astype(self.dtype, order="C")
 
 
 def drawn(seed: int, stream: int, first: int, rows: int, width: int) -> Array:

@@ -11,7 +11,7 @@ from onepass.compiled.average import room, show, tick
 from onepass.compiled.borrow import borrowed, held
 from onepass.compiled.kernel import kernel, routine
 from onepass.compiled.rows import DenseRows, SparseRows, row
-from onepass.compiled.rules import PASSIVE, learn, score, scratch
+from onepass.compiled.rules import PASSIVE, learn, score, scratch, seat, settle
 from onepass.compiled.verb import verb
 
 # A gate says how much each row weighs. Weights: one weight a row, or `every` for all rows if there are none.
@@ -56,7 +56,8 @@ def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count:
     for t in range(len(scores)):
         x = row(X, t)
         score(model, x, s)
-        show(average, s, spare, x, scores[t])
+        show(average, s, spare, x, seat(model, s, scores[t]))
+        settle(model, s, scores[t])
         if not sound(s.scores, largest):
             break
         share = weight(gate, t, scores[t])

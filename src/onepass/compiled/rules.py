@@ -34,6 +34,24 @@ def score_again(model: Any, x: Any, s: Any, room: Any) -> None:
     same in all else. A rule that looks long at x before its weights come in gives a form that takes the rest from s."""
 
 
+def _as_it_is(model: Any, s: Any, out: Any) -> Any:
+    return out
+
+
+@verb(0, otherwise=_as_it_is)
+def seat(model: Any, s: Any, out: Any) -> Any:
+    """Where the scores that the outside sees come first: `out`, unless `settle` makes them of more."""
+
+
+def _settled(model: Any, s: Any, out: Any) -> Any:
+    pass
+
+
+@verb(0, otherwise=_settled)
+def settle(model: Any, s: Any, out: Any) -> None:
+    """out = the scores that the outside sees, made of those in the `seat`."""
+
+
 @verb(0)
 def learn(model: Any, x: Any, y: Any, weight: Any, s: Any) -> int:
     """One step on (x, y), after `score`. `weight` multiplies the loss term of the learner's optimisation problem."""

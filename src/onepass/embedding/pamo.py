@@ -24,10 +24,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from onepass.base import Classifier, Field, Learner, Regressor, State
+from onepass.base import Classifier, Field, Learner, Regressor, SelfTuning, State
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.state import Array
 from onepass.compiled.borrow import borrowed, held
+from onepass.compiled.hedge import candidate, part, spread_out
 from onepass.compiled.kernel import kernel, routine
 from onepass.compiled.rows import add_outer, project, row, unit
 from onepass.compiled.rules import PASSIVE, UPDATED, blend, learn, mix, rival, score, scratch
@@ -228,6 +229,37 @@ def _(m: Any, other: Any, share: Any) -> Any:
     mix(m.W, other.W, share)
 
 
+# --- candidates side by side ---
+
+
+@candidate.form(Binary)
+def _(m: Any, i: Any) -> Any:
+    return Binary(m.U[i], m.w[i], m.C[i], m.C_r[i], m.alpha, m.epsilon, m.always, m.select)
+
+
+@candidate.form(Multiclass)
+def _(m: Any, i: Any) -> Any:
+    return Multiclass(m.U[i], m.W[i], m.C[i], m.C_r[i], m.alpha, m.epsilon, m.always, m.select)
+
+
+@spread_out.form(Scratch)
+def _(s: Any, n: Any) -> Any:
+    return Scratch(
+        np.empty((n, len(s.scores)), s.z.dtype),
+        np.empty((n, len(s.products)), s.z.dtype),
+        np.empty((n, len(s.z)), s.z.dtype),
+        np.empty((n, len(s.winner)), s.z.dtype),
+        np.empty((n, len(s.norm)), s.z.dtype),
+        np.empty((n, len(s.target)), s.z.dtype),
+        np.empty((n, len(s.step)), s.z.dtype),
+    )
+
+
+@part.form(Scratch)
+def _(s: Any, i: Any) -> Any:
+    return Scratch(s.scores[i], s.products[i], s.z[i], s.winner[i], s.norm[i], s.target[i], s.step[i])
+
+
 @dataclass(eq=False, repr=False)
 class _MaxOut(Learner):
     """What PAMO's classifier and regressor share: the embedding."""
@@ -244,11 +276,13 @@ class _MaxOut(Learner):
         "random_state": ["random_state"],
     }
 
-    _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"C": POWERS_OF_TWO}
+    @property
+    def _grid(self) -> dict[str, tuple[Any, ...]]:
+        return {} if isinstance(self.C, str) else {"C": POWERS_OF_TWO}
 
     dimensions: int = 64
     hyperplanes: int = 2
-    C: float = 0.125
+    C: float | str = 0.125
     C_r: float | None = None
     alpha: float = 0.9
     epsilon: float = 0.0
@@ -260,20 +294,25 @@ class _MaxOut(Learner):
         return {"dimensions": self.dimensions, "pieces": self.dimensions * self.hyperplanes}
 
     def _prepare(self, state: State) -> None:
-        if not self.fit_intercept:
-            state.arrays["U"][0] = 0
-        orthonormalise(state.arrays["U"], self.dimensions)
+        U = state.arrays["U"]
+        for own in U.reshape(-1, *U.shape[-2:]):
+            if not self.fit_intercept:
+                own[0] = 0
+            orthonormalise(own, self.dimensions)
 
-    def _settings(self) -> tuple[float, float, float, bool, int]:
-        C_r = self.C if self.C_r is None else self.C_r
-        return float(self.C), float(C_r), float(self.alpha), self.variant == "II", SELECT[self.select]
+    def _settings(self) -> tuple[float, bool, int]:
+        return float(self.alpha), self.variant == "II", SELECT[self.select]
+
+    def _embedding(self, state: State) -> Array:
+        return self._averaged(state, "U")
 
     def embed(self, X: Any) -> Array:
-        """The embedding of each row, (n, dimensions), scaled to unit norm; the average's, where there is one."""
+        """The embedding of each row, (n, dimensions), scaled to unit norm; the average's, where there is one, and with C="auto" that
+        of the value of C that has the largest share."""
         state = self._fitted()
         rows = self._rows(X, state)
         bound = self._bind_for(rows.width)
-        U = self._averaged(bound.state, "U")
+        U = self._embedding(bound.state)
         out = np.empty((rows.n, state.sizes["dimensions"]), state.dtype)
         for start, stop in rows.blocks():
             embed_rows(U, rows.block(start, stop, state.dtype, bound.bias), out[start:stop])
@@ -305,7 +344,7 @@ def orthonormalise(U: Array, h: int) -> None:
 
 
 @dataclass(eq=False, repr=False)
-class PAMOClassifier(Classifier, _MaxOut):
+class PAMOClassifier(Classifier, SelfTuning, _MaxOut):
     """Passive-aggressive max-out: a nonlinear embedding and a linear classifier on it, learned together in closed form.
 
     z_i = max_j u_ij . x for `dimensions` i and `hyperplanes` j, x and z scaled to unit norm, score = w.z. On an example with
@@ -327,8 +366,9 @@ class PAMOClassifier(Classifier, _MaxOut):
         The dimensions h of the embedding.
     hyperplanes : int, default=2
         The hyperplanes k of each dimension.
-    C : float, default=0.125
-        The most that one example may move the classifier.
+    C : float or "auto", default=0.125
+        The most that one example may move the classifier. "auto" needs no search: five values from 1/256 to 1 learn side by side, and
+        each has a share in the scores that its losses so far decide on; it takes five times as long.
     C_r : float, default=None
         The most that one example may move a hyperplane; None takes C.
     alpha : float, default=0.9
@@ -361,6 +401,8 @@ class PAMOClassifier(Classifier, _MaxOut):
     ----------
     classes_ : array
         The labels, sorted.
+    C_, C_shares_ : arrays
+        The values of C that learn side by side, and the shares that they have.
     n_features_in_, t_, updates_, n_iter_ : int
         The number of features, of examples learned from, of examples that had loss (PAMO-II: all), and of passes.
 
@@ -383,11 +425,22 @@ class PAMOClassifier(Classifier, _MaxOut):
         "multiclass": {"U": Field("features pieces", draw="uniform"), "W": Field("classes dimensions", draw="uniform")},
     }
 
+    _candidates: ClassVar[tuple[float, ...]] = tuple(4.0**k for k in range(-4, 1))
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "C": [*_MaxOut._parameter_constraints["C"], StrOptions({"auto"})],
+    }
+
     def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
-        C, C_r, alpha, always, select = self._settings()
-        if form == "binary":
-            return Binary(arrays["U"], arrays["w"], C, C_r, alpha, float(self.epsilon), always, select)
-        return Multiclass(arrays["U"], arrays["W"], C, C_r, alpha, float(self.epsilon), always, select)
+        alpha, always, select = self._settings()
+        C = self._C()
+        C_r = C if self.C_r is None else C * 0 + self.C_r  # one for each candidate, if there are any
+        Record, weights = (Binary, "w") if form == "binary" else (Multiclass, "W")
+        record = Record(arrays["U"], arrays[weights], C, C_r, alpha, float(self.epsilon), always, select)
+        return self._hedged(record, form, arrays)
+
+    def _embedding(self, state: State) -> Array:
+        U = super()._embedding(state)
+        return U[self.C_shares_.argmax()] if self._hedges() else U
 
 
 @dataclass(eq=False, repr=False)
@@ -432,5 +485,6 @@ class PAMORegressor(Regressor, _MaxOut):
     }
 
     def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
-        C, C_r, alpha, always, select = self._settings()
+        alpha, always, select = self._settings()
+        C, C_r = float(self.C), float(self.C if self.C_r is None else self.C_r)
         return Regression(arrays["U"], arrays["w"], C, C_r, alpha, 0.0, float(self.epsilon), always, select)

@@ -15,10 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from onepass.base import Classifier, Field, Learner, Regressor
+from onepass.base import Classifier, Field, Learner, Regressor, SelfTuning
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.state import Array
 from onepass.compiled.average import at
+from onepass.compiled.hedge import candidate
 from onepass.compiled.linear import linear
 from onepass.compiled.passive_aggressive import VARIANTS, tau
 from onepass.compiled.rows import add, sqnorm
@@ -117,6 +118,26 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return UPDATED
 
 
+@candidate.form(Binary)
+def _(m: Any, i: Any) -> Any:
+    return Binary(at(m.w, i), m.C[i], m.variant)
+
+
+@candidate.form(Multiclass)
+def _(m: Any, i: Any) -> Any:
+    return Multiclass(at(m.W, i), m.C[i], m.variant)
+
+
+@candidate.form(CostBinary)
+def _(m: Any, i: Any) -> Any:
+    return CostBinary(at(m.w, i), m.C[i], m.variant, m.margins, m.max_loss)
+
+
+@candidate.form(CostMulticlass)
+def _(m: Any, i: Any) -> Any:
+    return CostMulticlass(at(m.W, i), m.C[i], m.variant, m.margins, m.max_loss)
+
+
 @dataclass(eq=False, repr=False)
 class PassiveAggressive(Learner):
     """The parameters of a passive-aggressive step."""
@@ -126,7 +147,7 @@ class PassiveAggressive(Learner):
         "variant": [StrOptions(set(VARIANTS))],
     }
 
-    C: float = 1.0
+    C: float | str = 1.0
     variant: str = "I"
 
     def _weights_are_switches(self) -> bool:
@@ -134,11 +155,11 @@ class PassiveAggressive(Learner):
 
     @property
     def _grid(self) -> dict[str, tuple[Any, ...]]:
-        return {} if self.variant == "hard" else {"C": POWERS_OF_TWO}
+        return {} if self.variant == "hard" or isinstance(self.C, str) else {"C": POWERS_OF_TWO}
 
 
 @dataclass(eq=False, repr=False)
-class PAClassifier(Classifier, PassiveAggressive, LinearModel):
+class PAClassifier(Classifier, SelfTuning, PassiveAggressive, LinearModel):
     r"""Passive-aggressive classification: the smallest step that would have got the example right.
 
     For two classes, with loss = max(0, 1 - y w.x), the weights move by w += tau y x, where tau is
@@ -158,8 +179,9 @@ class PAClassifier(Classifier, PassiveAggressive, LinearModel):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Aggressiveness: how far one example may move the weights. Without effect for "hard".
+    C : float or "auto", default=1.0
+        Aggressiveness: how far one example may move the weights. Without effect for "hard". "auto" needs no search: seven values from
+        1/4096 to 1 learn side by side, and each has a share in the scores that its losses so far decide on.
     variant : {"hard", "I", "II"}, default="I"
         How an example that does not fit is traded against the weights so far.
     costs : array-like of shape (K, K), default=None
@@ -187,6 +209,8 @@ class PAClassifier(Classifier, PassiveAggressive, LinearModel):
     ----------
     coef_, intercept_ : arrays
         The weights: (1, d) and (1,) for two classes, (K, d) and (K,) for more.
+    C_, C_shares_ : arrays
+        The values of C that learn side by side, and the shares that they have.
     classes_ : array
         The labels, sorted.
     n_features_in_, t_, updates_, n_iter_ : int
@@ -213,12 +237,21 @@ class PAClassifier(Classifier, PassiveAggressive, LinearModel):
     >>> X, y = [[1.0], [1.0], [1.0], [1.0]], [0, 1, 0, 1]
     >>> PAClassifier(C=0.1, costs=[[0, 1], [4, 0]], update="max_loss").fit(X, y).predict([[1.0]])
     array([1])
+
+    A concept with much noise asks for small steps, and C="auto" finds that out while it learns:
+
+    >>> from onepass import datasets
+    >>> model = PAClassifier(C="auto").fit(*datasets.hyperplane(5000, drift=0.0, noise=0.2, random_state=0))
+    >>> bool(model.C_[model.C_shares_.argmax()] < 0.05)
+    True
     """
 
     costs: Any = None
     update: str = "prediction"
 
+    _candidates: ClassVar[tuple[float, ...]] = tuple(4.0**k for k in range(-6, 1))
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "C": [*PassiveAggressive._parameter_constraints["C"], StrOptions({"auto"})],
         "costs": ["array-like", None],
         "update": [StrOptions({"prediction", "max_loss"})],
     }
@@ -228,14 +261,21 @@ class PAClassifier(Classifier, PassiveAggressive, LinearModel):
     }
 
     def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
-        step = float(self.C), VARIANTS[self.variant]
-        if self.costs is None:
-            return Binary(arrays["w"], *step) if form == "binary" else Multiclass(arrays["W"], *step)
-        with_costs = *step, self._margins(), self.update == "max_loss"
-        return CostBinary(arrays["w"], *with_costs) if form == "binary" else CostMulticlass(arrays["W"], *with_costs)
+        step: Any = self._C(), VARIANTS[self.variant]
+        Record: Any = Binary if form == "binary" else Multiclass
+        if self.costs is not None:
+            step = *step, self._margins(), self.update == "max_loss"
+            Record = CostBinary if form == "binary" else CostMulticlass
+        return self._hedged(Record(arrays["w" if form == "binary" else "W"], *step), form, arrays)
+
+    def _weights_now(self) -> Array:
+        weights = super()._weights_now()
+        return np.tensordot(self.C_shares_, weights, 1) if self._hedges() else weights
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        if self._hedges() and self.variant == "hard":
+            raise ValueError('C="auto" is for the variants "I" and "II": without a limit to its steps, "hard" has no C.')
         if self.costs is None:
             return
         try:

@@ -1,0 +1,119 @@
+"""Candidates side by side in one pass, weighted by their losses so far (hedge).
+
+Candidates are one learner with several values of a parameter. All of them learn from every example, and the score is the sum of theirs,
+weighted by shares: p_i <- p_i exp(-eta loss_i), loss_i in [0, 1] being what its prediction was worth before it learned. A part of all
+shares is spread evenly again, so that a candidate that was bad for long can come back soon when the stream drifts.
+
+Y. Freund, R. Schapire: A decision-theoretic generalization of on-line learning and an application to boosting. Journal of Computer and
+System Sciences 55 (1997), 119-139. M. Herbster, M. Warmuth: Tracking the best expert. Machine Learning 32 (1998), 151-178.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+
+from onepass.compiled.kernel import routine
+from onepass.compiled.rules import PASSIVE, Scores, blend, learn, score, scratch, seat, settle
+from onepass.compiled.tasks import judge
+from onepass.compiled.verb import verb
+
+ETA, SPREAD = 0.5, 1e-3
+
+# model: the record of the learner, of which all arrays have one axis more, the first, for the candidates; shares: their weights.
+Hedged = namedtuple("Hedged", "model task shares")
+
+# scores: those of all candidates, one after the other; shown: those that the outside would see of each; parts: the work space of each,
+# with an axis more; losses, step: work space of the shares.
+Room = namedtuple("Room", "scores shown parts losses step")
+
+
+@verb(0)
+def candidate(model: Any, i: int) -> Any:
+    """The record of candidate i."""
+
+
+@verb(0)
+def spread_out(s: Any, n: int) -> Any:
+    """Work space for n candidates, where s is that of one."""
+
+
+@verb(0)
+def part(s: Any, i: int) -> Any:
+    """The work space of candidate i."""
+
+
+@spread_out.form(Scores)
+def _(s: Any, n: Any) -> Any:
+    return Scores(np.empty((n, len(s.scores)), s.scores.dtype))
+
+
+@part.form(Scores)
+def _(s: Any, i: Any) -> Any:
+    return Scores(s.scores[i])
+
+
+@scratch.form(Hedged)
+def _(m: Any) -> Any:
+    parts = spread_out(scratch(candidate(m.model, 0)), len(m.shares))
+    flat = parts.scores.reshape(-1)
+    return Room(flat, np.empty_like(flat), parts, np.empty(len(m.shares)), np.empty_like(parts.scores[0]))
+
+
+@score.form(Hedged)
+def _(m: Any, x: Any, s: Any) -> Any:
+    for i in range(len(m.shares)):
+        score(candidate(m.model, i), x, part(s.parts, i))
+
+
+@seat.form(Hedged)
+def _(m: Any, s: Any, out: Any) -> Any:
+    return s.shown
+
+
+@settle.form(Hedged)
+def _(m: Any, s: Any, out: Any) -> Any:
+    width = len(out)
+    for k in range(width):
+        total = out.dtype.type(0)
+        for i in range(len(m.shares)):
+            total += out.dtype.type(m.shares[i]) * s.shown[i * width + k]
+        out[k] = total
+
+
+@learn.form(Hedged)
+def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+    moved = PASSIVE
+    for i in range(len(m.shares)):
+        step = learn(candidate(m.model, i), x, y, weight, part(s.parts, i))
+        if step < PASSIVE:  # which x alone decides: no candidate before has moved
+            return step
+        moved = max(moved, step)
+    weigh(m, y, weight, s)
+    return moved
+
+
+@routine
+def weigh(m: Any, y: Any, weight: Any, s: Any) -> Any:
+    """The shares after an example. The loss is (1 - margin) / 2, at least 0 and at most 1: half of it for a margin of 0."""
+    n, width = len(m.shares), len(s.step)
+    least, most = np.inf, -np.inf
+    for i in range(n):
+        margin, _ = judge(m.task, s.shown[i * width : (i + 1) * width], y, s.step)
+        s.losses[i] = min(max((1 - margin) / 2, 0.0), 1.0)
+        least, most = min(least, s.losses[i]), max(most, s.losses[i])
+    if least == most:
+        return
+    total = 0.0
+    for i in range(n):
+        m.shares[i] *= np.exp(-ETA * weight * (s.losses[i] - least))
+        total += m.shares[i]
+    for i in range(n):
+        m.shares[i] = (1 - SPREAD) * m.shares[i] / total + SPREAD / n
+
+
+@blend.form(Hedged)
+def _(m: Any, other: Any, share: Any) -> Any:
+    blend(m.model, other.model, share)
