@@ -15,7 +15,7 @@ from onepass.compiled.tasks import ManyClasses, TwoClasses
 
 
 class SelfTuning(Learner):
-    """A learner whose parameter C may be "auto". Then its arrays have an axis for the candidates in front, and `_C` gives an array."""
+    """A learner whose parameter C may be "auto". Then its arrays have an axis for the candidates in front, and `_aggressiveness` gives an array."""
 
     _candidates: ClassVar[tuple[float, ...]]
     C: Any
@@ -23,7 +23,7 @@ class SelfTuning(Learner):
     def _hedges(self) -> bool:
         return isinstance(self.C, str)
 
-    def _C(self) -> Any:
+    def _aggressiveness(self) -> Any:
         return np.array(self._candidates) if self._hedges() else float(self.C)
 
     def _fields(self, form: str) -> dict[str, Field]:
@@ -46,7 +46,7 @@ class SelfTuning(Learner):
     @property
     def C_(self) -> Array:
         """The values of C that are tried side by side; one, if C is a number."""
-        return np.atleast_1d(self._C())
+        return np.atleast_1d(self._aggressiveness())
 
     @property
     def C_shares_(self) -> Array:

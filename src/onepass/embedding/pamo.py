@@ -432,7 +432,7 @@ class PAMOClassifier(Classifier, SelfTuning, _MaxOut):
 
     def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
         alpha, always, select = self._settings()
-        C = self._C()
+        C = self._aggressiveness()
         C_r = C if self.C_r is None else C * 0 + self.C_r  # one for each candidate, if there are any
         Record, weights = (Binary, "w") if form == "binary" else (Multiclass, "W")
         record = Record(arrays["U"], arrays[weights], C, C_r, alpha, float(self.epsilon), always, select)

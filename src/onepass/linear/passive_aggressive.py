@@ -261,7 +261,7 @@ class PAClassifier(Classifier, SelfTuning, PassiveAggressive, LinearModel):
     }
 
     def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
-        step: Any = self._C(), VARIANTS[self.variant]
+        step: Any = self._aggressiveness(), VARIANTS[self.variant]
         Record: Any = Binary if form == "binary" else Multiclass
         if self.costs is not None:
             step = *step, self._margins(), self.update == "max_loss"
