@@ -15,7 +15,7 @@ from onepass.compiled.tasks import ManyClasses, TwoClasses
 
 
 class SelfTuning(Learner):
-    """A learner whose parameter C may be "auto". Then its arrays have an axis for the candidates in front, and `_aggressiveness` gives an array."""
+    """A learner whose parameter C may be "auto": then its arrays have an axis in front, for the candidates."""
 
     _candidates: ClassVar[tuple[float, ...]]
     C: Any
@@ -24,6 +24,7 @@ class SelfTuning(Learner):
         return isinstance(self.C, str)
 
     def _aggressiveness(self) -> Any:
+        """C as a number, or one for each candidate."""
         return np.array(self._candidates) if self._hedges() else float(self.C)
 
     def _fields(self, form: str) -> dict[str, Field]:

@@ -23,8 +23,8 @@ class Field:
     `axes` names its axes: "features" (one entry more than there are features, slot 0 being the bias), "classes", "ranks" (one entry
     more than there are classes, slot 0 being a threshold), "one", a size that the learner gives, "candidates" (in front of all others),
     or a room: an axis that grows when it is full. New entries are `start` (of a square matrix, those on its diagonal; the others are
-    zero), or drawn: "uniform" from U(-0.1, 0.1), "normal" from N(0, 1). `exact` numbers are float64 whatever the type of the data (counts and sums),
-    and `whole` ones int64.
+    zero), or drawn: "uniform" from U(-0.1, 0.1), "normal" from N(0, 1). `exact` numbers are float64 whatever the type of the data
+    (counts and sums), and `whole` ones int64.
 
     `additive` says that the scores are linear in the array and that it changes by the verbs for weights only, so that it can be
     averaged lazily; the other arrays beside it are then taken as they are. Where no array is additive, all are blended as wholes.
