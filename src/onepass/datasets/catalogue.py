@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 
 class File(NamedTuple):
-    """A file by name; `sha256` is that of the unpacked content, `address` where it is below the LIBSVM site, if it is there."""
+    """A file by name; `sha256` is that of the unpacked content, empty if it is not known; `address` where it is below the LIBSVM
+    site, if it is there."""
 
     name: str
     sha256: str
@@ -64,6 +65,13 @@ LIBSVM = {
         (File("svmguide1", "2b9ab55b6236f62cee6b7739b52f9e7cb033771f39b9c22c1f1790d80ef14d7f", "binary/svmguide1"),),
         (File("svmguide1.t", "f9c2fd4c725172aeb4476fc1e2327d537f7fbc2f53f49dfd073f80efbe1ba8f7", "binary/svmguide1.t"),),
         features=4,
+    ),
+    "webspam": Entry(
+        "libsvm",
+        "binary",
+        "Web pages, spam or not, as counts of bytes, rows of unit norm. 350,000 rows; its checksum is not known here.",
+        (File("webspam_wc_normalized_unigram.svm", "", "binary/webspam_wc_normalized_unigram.svm.bz2"),),
+        features=254,
     ),
     "pendigits": Entry(
         "libsvm",

@@ -1,0 +1,81 @@
+"""Measurements that are made once: each is a cell, known by what it is of, and kept in a file of its own.
+
+So an interrupted experiment goes on where it stopped, more permutations add to those that are there, and experiments share what they
+measure alike. What it is of includes the source of the learners: figures of other code are not taken for those of this one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import onepass
+
+# What measures nothing: it may change without any figure changing.
+ELSEWHERE = {"cli", "experiments", "plots"}
+
+
+class Task(NamedTuple):
+    """A measurement to be made: what it is of, as JSON takes it, and the function that makes it, with an answer of the same kind."""
+
+    key: Mapping[str, Any]
+    measure: Callable[[], dict[str, Any]]
+
+
+class Cells:
+    """The measurements below a folder. `jobs` are made at the same time, each in a thread; `advance` is called after each."""
+
+    def __init__(self, folder: Path, jobs: int = 1, advance: Callable[[], object] = lambda: None) -> None:
+        self._folder, self._jobs, self._advance = folder, jobs, advance
+
+    def measured(self, tasks: list[Task]) -> list[dict[str, Any]]:
+        """What was measured, in the order of the tasks; what is known already is read."""
+        found = [self._read(task) for task in tasks]
+        waiting = [i for i, answer in enumerate(found) if answer is None]
+        for _ in range(len(tasks) - len(waiting)):
+            self._advance()
+        pool = ThreadPoolExecutor(self._jobs)
+        try:
+            running = {pool.submit(self._measure, tasks[i]): i for i in waiting}
+            for future in as_completed(running):
+                found[running[future]] = future.result()
+                self._advance()
+        finally:  # after an error or Ctrl-C nothing new is begun; what was finished is kept
+            pool.shutdown(cancel_futures=True)
+        return [answer for answer in found if answer is not None]
+
+    def _measure(self, task: Task) -> dict[str, Any]:
+        answer = task.measure()
+        path = self._path(task)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, part = tempfile.mkstemp(dir=path.parent, suffix=".part")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump({"of": task.key, "measured": answer}, file)
+        os.replace(part, path)
+        return answer
+
+    def _read(self, task: Task) -> dict[str, Any] | None:
+        try:
+            content: dict[str, Any] = json.loads(self._path(task).read_text(encoding="utf-8"))
+            return content["measured"]
+        except (OSError, ValueError, KeyError):  # not there, or broken: measure it again
+            return None
+
+    def _path(self, task: Task) -> Path:
+        text = json.dumps({**task.key, "source": source()}, sort_keys=True)
+        return self._folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
+
+
+@cache
+def source() -> str:
+    """A stamp of all the source that figures depend on."""
+    root = Path(onepass.__file__).parent
+    files = [path for path in sorted(root.rglob("*.py")) if path.relative_to(root).parts[0] not in ELSEWHERE]
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()

@@ -1,0 +1,52 @@
+"""The figures of the PAMO paper's tables: mean and standard deviation in per cent.
+
+J. Jorge, R. Paredes: Passive-Aggressive online learning with nonlinear embeddings. Pattern Recognition 79 (2018), 162-171.
+"""
+
+from __future__ import annotations
+
+Published = dict[str, dict[str, tuple[float, float]]]
+
+
+def _table(names: str, rows: str) -> Published:
+    """{row: {data: (mean, deviation)}} from lines of a row's name and its figures."""
+    table: Published = {}
+    for line in rows.strip().splitlines():
+        row, *figures = line.split()
+        numbers = list(map(float, figures))
+        table[row] = dict(zip(names.split(), zip(numbers[::2], numbers[1::2], strict=True), strict=True))
+    return table
+
+
+# Table 1: test error after one pass.
+TEST_ERROR = _table(
+    "svmguide1  cbcl        ijcnn1      webspam",
+    """
+    PA-I    25.19 7.12  3.75 1.31   7.85 0.33   7.94 0.72
+    PA-II   25.84 4.50  3.43 0.80   8.07 0.39   8.27 0.55
+    CW      22.92 2.34  3.09 0.15  11.20 2.09  10.62 0.79
+    AROW    20.99 0.09  2.88 0.09   8.22 0.08   7.28 0.01
+    SCW-I   21.08 0.20  2.73 0.09   6.44 0.08   6.58 0.02
+    SCW-II  21.29 0.18  2.64 0.06   6.93 0.15   6.59 0.04
+    BSGD     5.73 0.01  2.14 0.04   4.36 0.00   5.27 0.00
+    FOGD     7.68 0.01  6.47 0.03  11.48 0.07   5.68 0.00
+    NOGD     5.75 0.01  6.38 0.02  11.99 0.06  14.82 0.00
+    I-LOL    6.54 0.02  5.34 0.01   4.10 0.00   5.56 0.00
+    LOL      5.26 0.01  3.68 0.01   3.15 0.00   4.95 0.00
+    PAMO-I   4.13 0.59  1.99 0.09   2.77 0.32   2.19 0.47
+    PAMO-II  4.35 0.67  1.79 0.08   2.53 0.23   1.82 0.09
+    """,
+)
+
+# Table 2: mistake rate along one pass.
+MISTAKE_RATE = _table(
+    "a9a         w7a        w8a        ijcnn1",
+    """
+    BPA-S   21.1  0.20  2.99 0.06  2.84 0.03  11.33 0.04
+    BOGD    27.9  0.20  3.49 0.16  3.43 0.08  11.67 0.13
+    FOGD    17.4  0.10  2.75 0.03  2.43 0.03   9.06 0.05
+    NOGD    17.4  0.20  2.98 0.01  2.92 0.03   9.55 0.01
+    PAMO-I  16.99 0.07  1.72 0.04  1.47 0.02   2.87 0.05
+    PAMO-II 17.11 0.10  1.76 0.04  1.53 0.01   3.09 0.11
+    """,
+)

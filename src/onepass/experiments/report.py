@@ -1,0 +1,148 @@
+"""What an experiment reports: a table, a picture, the search for parameters; as files, in the terminal, and on one page of HTML."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from onepass.plots.style import CSS
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table to be read. Cells in `strong` (line, column) stand out."""
+
+    header: Sequence[str]
+    lines: Sequence[Sequence[str]]
+    strong: frozenset[tuple[int, int]] = frozenset()
+
+
+@dataclass(frozen=True)
+class Section:
+    """One experiment's report.
+
+    Attributes
+    ----------
+    name, title : str
+        What it is called on the command line, and on the page.
+    about : list of str
+        Paragraphs: what is shown, and what to know about it.
+    table : Table
+        What is read at a glance.
+    records : list of dict
+        All figures, for the CSV file.
+    figure : matplotlib figure
+        The picture.
+    searches : list of dict
+        What parameter selection tried, and what it chose; empty if nothing was searched.
+    """
+
+    name: str
+    title: str
+    about: list[str]
+    table: Table
+    records: list[dict[str, Any]]
+    figure: Any
+    searches: list[dict[str, Any]] = field(default_factory=list)
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write NAME.csv, NAME.png and, if there was a search, NAME-search.csv."""
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = [folder / f"{self.name}.csv", folder / f"{self.name}.png"]
+        write_csv(self.records, paths[0])
+        self.figure.savefig(paths[1], dpi=150)
+        if self.searches:
+            paths.append(folder / f"{self.name}-search.csv")
+            write_csv(self.searches, paths[-1])
+        return paths
+
+    def markdown(self) -> str:
+        """The section for a page of Markdown beside the files."""
+        head = [f"## {self.title}", "", *(line for paragraph in self.about for line in (paragraph, ""))]
+        table = [_row(self.table.header), _row(["---"] * len(self.table.header))]
+        for i, line in enumerate(self.table.lines):
+            table.append(_row([f"**{cell}**" if (i, j) in self.table.strong else cell for j, cell in enumerate(line)]))
+        files = f"[{self.name}.csv]({self.name}.csv)"
+        if self.searches:
+            files += f", [{self.name}-search.csv]({self.name}-search.csv)"
+        return "\n".join([*head, *table, "", f"![{self.title}]({self.name}.png)", "", f"All figures: {files}.", ""])
+
+    def html(self) -> str:
+        """The section for the page that holds everything itself."""
+        picture = io.BytesIO()
+        self.figure.savefig(picture, dpi=110, format="png")
+        source = base64.b64encode(picture.getvalue()).decode()
+        about = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in self.about)
+        search = ""
+        if self.searches:
+            lines = [[str(value) for value in record.values()] for record in self.searches]
+            tried = table_html(Table(list(self.searches[0]), lines))
+            search = f"<details><summary>The search for parameters: {len(lines):,} candidates</summary>{tried}</details>"
+        return (
+            f'<section id="{self.name}"><h2>{escape(self.title)}</h2>{about}{table_html(self.table)}'
+            f'<img src="data:image/png;base64,{source}" alt="{escape(self.title)}">{search}</section>'
+        )
+
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+{css}
+nav {{ margin: 0 0 2rem; }}
+nav a {{ margin-right: 1rem; }}
+a {{ color: var(--c0); }}
+section {{ margin: 0 0 4rem; }}
+section p {{ color: var(--ink); max-width: 44rem; margin: .3rem 0 .8rem; }}
+img {{ display: block; max-width: 100%; margin: 1.4rem 0; border-radius: 4px; background: #fff; }}
+.table {{ margin-top: 1.2rem; }}
+details {{ color: var(--soft); max-height: 24rem; overflow: auto; }}
+summary {{ cursor: pointer; }}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+<p>{about}</p>
+<nav>{links}</nav>
+{sections}
+</body>
+</html>
+"""
+
+
+def page(sections: Sequence[Section], about: str) -> str:
+    """All sections on one page of HTML that needs nothing else."""
+    links = "".join(f'<a href="#{section.name}">{escape(section.title)}</a>' for section in sections)
+    body = "\n".join(section.html() for section in sections)
+    return PAGE.format(title="The experiments again", css=CSS, about=escape(about), links=links, sections=body)
+
+
+def table_html(table: Table) -> str:
+    """A table in HTML."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in table.header)
+    lines = ""
+    for i, line in enumerate(table.lines):
+        cells = (f"<b>{escape(cell)}</b>" if (i, j) in table.strong else escape(cell) for j, cell in enumerate(line))
+        lines += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+    return f'<div class="table"><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'
+
+
+def write_csv(records: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """One line a record."""
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(records[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
