@@ -18,6 +18,7 @@ from onepass.cli.demo import demo
 from onepass.cli.learn import learn
 from onepass.cli.listing import learners
 from onepass.cli.predict import predict
+from onepass.cli.reproduce import reproduce
 from onepass.cli.tune import tune
 
 INTERRUPTED, BROKEN_PIPE = 130, 141
@@ -76,5 +77,5 @@ def main(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (learn, predict, compare, tune, learners, demo):
+for command in (learn, predict, compare, tune, learners, reproduce, demo):
     main.add_command(command)

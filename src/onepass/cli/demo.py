@@ -48,7 +48,11 @@ def demo(output: Path) -> None:
                 display.update(bar, advance=1, facts=f"{name}: mistake rate {100 * rates[name][-1]:.0f} %")
         if drawn:
             display.update(bar, description="drawing", facts=str(output))
-            draw(snapshots, rates, X, y, pieces, output, lambda: display.advance(bar))
+            from onepass.plots import draw_boundaries
+
+            titles = [f"{piece.stop} examples\nturned by {DEGREES * i}°" for i, piece in enumerate(pieces)]
+            figure = draw_boundaries(snapshots, rates, X, y, pieces, titles, EXTENT, lambda: display.advance(bar))
+            save_figure(figure, output)
     show(_table(rates))
     if drawn:
         click.echo(f"{output} shows the boundary of each after every {TURN} examples.")
@@ -67,29 +71,3 @@ def _table(rates: dict[str, list[float]]) -> Any:
     for name, values in rates.items():
         table.add_row(name, *(f"{100 * value:.0f}" for value in values), f"{100 * sum(values) / len(values):.1f}")
     return table
-
-
-def draw(snapshots: Any, rates: Any, X: Any, y: Any, pieces: list[slice], path: Path, advance: Any) -> None:
-    """A row of panels for each learner: its boundary after each hundred examples, and those examples."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    from onepass.plots import DecisionBoundaryDisplay
-
-    figure, panels = pyplot.subplots(
-        len(snapshots), len(pieces), figsize=(2 * len(pieces), 2.18 * len(snapshots) + 0.4), layout="constrained"
-    )
-    figure.get_layout_engine().set(w_pad=0.04, h_pad=0.05, wspace=0.02, hspace=0.04)
-    for row, (name, models) in zip(panels, snapshots.items(), strict=True):
-        for i, (ax, model, piece) in enumerate(zip(row, models, pieces, strict=True)):
-            DecisionBoundaryDisplay.from_estimator(model, X[piece], y[piece], ax=ax, extent=EXTENT)
-            ax.set(xticks=[], yticks=[])
-            ax.set_xlabel(f"{100 * rates[name][i]:.0f} % wrong", fontsize=11, color="#555555")
-            advance()
-        row[0].set_ylabel(name, fontsize=15, fontweight="bold", labelpad=8)
-    for i, (ax, piece) in enumerate(zip(panels[0], pieces, strict=True)):
-        ax.set_title(f"{piece.stop} examples\nturned by {DEGREES * i}°", fontsize=11, color="#222222")
-    save_figure(figure, path)
-    pyplot.close(figure)

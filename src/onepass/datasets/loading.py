@@ -66,7 +66,7 @@ def load(name: str, *, folder: str | os.PathLike[str] | None = None) -> Dataset:
 
     Its files, plain or packed as .xz, .bz2 or .gz, are looked for in `folder`, then in the folder that the environment variable
     ONEPASS_DATA names, then in the cache (`onepass` in XDG_CACHE_HOME or ~/.cache). What is in none of them is fetched from the
-    LIBSVM site into the cache, if it is there, and kept only if its checksum is right, where that is known. The data sets that ship inside
+    LIBSVM site into the cache, if it is there, and kept only if its checksum is right, where one is known. The data sets inside
     scikit-learn need no files.
 
     Parameters

@@ -30,13 +30,21 @@ class Task(NamedTuple):
 
 
 class Cells:
-    """The measurements below a folder. `jobs` are made at the same time, each in a thread; `advance` is called after each."""
+    """The measurements below a folder. `jobs` are made at the same time, each in a thread. `begin` is called with the number of
+    measurements that are wanted next, `advance` after each."""
 
-    def __init__(self, folder: Path, jobs: int = 1, advance: Callable[[], object] = lambda: None) -> None:
-        self._folder, self._jobs, self._advance = folder, jobs, advance
+    def __init__(
+        self,
+        folder: Path,
+        jobs: int = 1,
+        begin: Callable[[int], object] = lambda count: None,
+        advance: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._folder, self._jobs, self._begin, self._advance = folder, jobs, begin, advance
 
     def measured(self, tasks: list[Task]) -> list[dict[str, Any]]:
         """What was measured, in the order of the tasks; what is known already is read."""
+        self._begin(len(tasks))
         found = [self._read(task) for task in tasks]
         waiting = [i for i, answer in enumerate(found) if answer is None]
         for _ in range(len(tasks) - len(waiting)):

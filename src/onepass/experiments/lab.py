@@ -107,9 +107,7 @@ class Lab:
             order = slice(None) if permutation is None else np.random.RandomState(seed).permutation(len(problem.y))
             X, y = (problem.X, problem.y) if permutation is None else (take(problem.X, order), problem.y[order])
             window = max(len(y) // POINTS, 1)
-            result = evaluate.prequential(
-                model, (X, y), "mistake_rate", window, classes=problem.classes, points=POINTS
-            )
+            result = evaluate.prequential(model, (X, y), "mistake_rate", window, classes=problem.classes, points=POINTS)
             test = {} if problem.X_test is None else {"test": 1 - float(model.score(problem.X_test, problem.y_test))}
             windows = result.window_curve
             assert windows is not None

@@ -32,7 +32,7 @@ MISSING = {
 
 def rows(width: int, dimensions: int) -> dict[str, Any]:
     """The learners, for data of so many features. What has a budget has B = 100 and D = 4 B, as in the paper."""
-    covariance = {"covariance": "full" if width <= NARROW else "diagonal"}
+    covariance: dict[str, Any] = {"covariance": "full" if width <= NARROW else "diagonal"}
     return {
         "PA-I": PAClassifier(),
         "PA-II": PAClassifier(variant="II"),
@@ -61,7 +61,9 @@ def table1(lab: Lab) -> Section:
     absent, records, searches = [MISSING["cbcl"]], [], []
     for name, dimensions in DIMENSIONS.items():
         try:
-            raw, scaled = (webspam(lab),) * 2 if name == "webspam" else (lab.parts(name, scale=scale) for scale in (False, True))
+            raw, scaled = (
+                (webspam(lab),) * 2 if name == "webspam" else (lab.parts(name, scale=scale) for scale in (False, True))
+            )
         except FileNotFoundError:
             absent.append(MISSING[name])
             continue
@@ -73,9 +75,9 @@ def table1(lab: Lab) -> Section:
         records += part[0]
         searches += part[1]
     about = [
-        "Learned in one pass from the train part, then asked about the test part. The features of svmguide1, which are of very different"
-        " sizes, are standardised by the train part; for PAMO and local models all are. Parameters are chosen by 5-fold cross-validation"
-        f" on {SEARCHED:,} rows of the train part at most, those of PAMO are the paper's: C = 0.125, alpha = 0.9.",
+        "Learned in one pass from the train part, then asked about the test part. The features of svmguide1, which are of very"
+        " different sizes, are standardised by the train part; for PAMO and local models all are. Parameters are chosen by 5-fold"
+        f" cross-validation on {SEARCHED:,} rows of the train part at most, those of PAMO are the paper's: C = 0.125, alpha = 0.9.",
         " ".join(absent),
     ]
     return section("table1", "Table 1: test error", "test error", about, records, searches)
@@ -86,10 +88,7 @@ def table2(lab: Lab) -> Section:
     records, searches = [], []
     for name in ("a9a", "w7a", "w8a", "ijcnn1"):
         raw, scaled = lab.whole(name, scale=False), lab.whole(name, scale=True)
-        learners = {
-            row: (learner, scaled if needs_scaling(row) else raw)
-            for row, learner in rows(raw.X.shape[1], 64).items()
-        }
+        learners = {row: (learner, scaled if needs_scaling(row) else raw) for row, learner in rows(raw.X.shape[1], 64).items()}
         part = measured(lab, name, learners, "libol", "online", MISTAKE_RATE)
         records += part[0]
         searches += part[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onepass.plots.boundary import DecisionBoundaryDisplay
+from onepass.plots.boundary import DecisionBoundaryDisplay, draw_boundaries
 from onepass.plots.curves import LearningCurveDisplay
 
-__all__ = ["DecisionBoundaryDisplay", "LearningCurveDisplay"]
+__all__ = ["DecisionBoundaryDisplay", "LearningCurveDisplay", "draw_boundaries"]

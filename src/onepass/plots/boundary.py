@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from onepass.plots.style import INK, MARKERS, axes, colour, tidy
+from onepass.plots.style import GREY, INK, MARKERS, axes, colour, figure, tidy
 
 TINT = 0.22  # how much of a label's colour its region has
 
@@ -141,3 +142,30 @@ def _margins(scores: NDArray[Any]) -> NDArray[Any]:
     for k in range(scores.shape[1]):
         margins[:, k] = scores[:, k] - np.delete(scores, k, axis=1).max(axis=1, initial=-np.inf)
     return margins
+
+
+def draw_boundaries(
+    snapshots: Mapping[str, Sequence[Any]],
+    rates: Mapping[str, Sequence[float]],
+    X: Any,
+    y: Any,
+    pieces: Sequence[slice],
+    titles: Sequence[str],
+    extent: tuple[float, float, float, float],
+    advance: Callable[[], object] = lambda: None,
+) -> Any:
+    """A row of panels for each learner, as it was after each piece of a stream of two features: its boundary, the examples of the
+    piece, and how many of them it had got wrong."""
+    panels = figure(2 * len(pieces), 2.18 * len(snapshots) + 0.4)
+    panels.get_layout_engine().set(w_pad=0.04, h_pad=0.05, wspace=0.02, hspace=0.04)
+    grid = panels.subplots(len(snapshots), len(pieces), squeeze=False)
+    for row, (name, models) in zip(grid, snapshots.items(), strict=True):
+        for i, (ax, model, piece) in enumerate(zip(row, models, pieces, strict=True)):
+            DecisionBoundaryDisplay.from_estimator(model, X[piece], y[piece], ax=ax, extent=extent)
+            ax.set(xticks=[], yticks=[])
+            ax.set_xlabel(f"{100 * rates[name][i]:.0f} % wrong", fontsize=11, color=GREY)
+            advance()
+        row[0].set_ylabel(name, fontsize=15, fontweight="bold", labelpad=8)
+    for ax, title in zip(grid[0], titles, strict=True):
+        ax.set_title(title, fontsize=11, color=INK)
+    return panels
