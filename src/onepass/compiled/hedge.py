@@ -20,7 +20,7 @@ from onepass.compiled.rules import PASSIVE, Scores, blend, learn, score, scratch
 from onepass.compiled.tasks import judge
 from onepass.compiled.verb import verb
 
-ETA, SPREAD = 0.5, 1e-3
+ETA, SPREAD = 0.5, 1e-4
 
 # model: the record of the learner, of which all arrays have one axis more, the first, for the candidates; shares: their weights.
 Hedged = namedtuple("Hedged", "model task shares")

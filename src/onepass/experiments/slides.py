@@ -59,8 +59,10 @@ def budget(lab: Lab) -> Section:
             ax.plot(BUDGETS, [rates[concept, name, B] for B in BUDGETS], marker="o", markersize=3, label=name, **style)
         for name, dash in zip(UNBOUNDED, ((1, 1), (4, 2)), strict=True):
             ax.axhline(rates[concept, name, None], color=GREY, linestyle=(0, dash), label=f"{name}, unbounded")
-        ax.set_xscale("log")
+        ax.loglog()
         ax.set_xticks(BUDGETS, map(str, BUDGETS))
+        ticks = [t for t in (2, 3, 4, 5, 7, 10, 15, 20, 25, 30, 40) if ax.get_ylim()[0] <= t <= ax.get_ylim()[1]]
+        ax.set_yticks(ticks, map(str, ticks))
         ax.minorticks_off()
         ax.set(title=concept, xlabel="budget B", ylabel="mistake rate, %")
         ax.grid(color=FAINT)
@@ -94,6 +96,7 @@ def shifting(lab: Lab) -> Section:
     learners = {
         "perceptron": Perceptron(),
         "shifting perceptron": ShiftingPerceptron(lam=2.0),
+        "PA-I": PAClassifier(C="auto"),
         "PA-I, averaged": PAClassifier(C="auto", average=True),
         "PA-I, half-life 500": PAClassifier(C="auto", average=500),
         "PAMO-I": PAMOClassifier(C="auto"),
@@ -119,7 +122,7 @@ def shifting(lab: Lab) -> Section:
             ax.axvline(drift, color=GREY, linestyle="--", linewidth=0.9)
         ax.set(title=f"{name}: mistakes in windows of {at[0]:,} examples, smoothed over five", ylabel="mistake rate, %")
         ax.set_xlabel("examples")
-        ax.legend(frameon=False, fontsize=8, ncols=3)
+        ax.legend(frameon=False, fontsize=8, ncols=4)
         ax.set_ylim(0)
         ax.grid(axis="y", color=FAINT)
         tidy(ax)
