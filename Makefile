@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data),)
 export ONEPASS_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: setup run test test-slow lint format bench coverage clean
+.PHONY: setup run test test-slow lint format bench reproduce coverage clean
 
 setup: .venv/dev
 
@@ -33,6 +33,9 @@ format: .venv/dev
 
 bench: .venv/bench
 	@$(BIN)/python -m benchmarks
+
+reproduce: .venv/plot
+	@$(BIN)/onepass reproduce all --out docs/reproduced
 
 # Kernels are plain Python without Numba, and only so can their lines be counted.
 coverage: .venv/dev

@@ -23,7 +23,15 @@ from onepass.experiments.tables import reached, rows
 from shared import dataset, golden
 
 DOCS = Path(__file__).parent.parent / "docs" / "reproduced"
-PAPER = {"svmguide1": "SVMGUIDE1", "cbcl": "CBCL", "ijcnn1": "IJCNN1", "webspam": "WEBSPAM", "a9a": "a9a", "w7a": "w7a", "w8a": "w8a"}
+PAPER = {
+    "svmguide1": "SVMGUIDE1",
+    "cbcl": "CBCL",
+    "ijcnn1": "IJCNN1",
+    "webspam": "WEBSPAM",
+    "a9a": "a9a",
+    "w7a": "w7a",
+    "w8a": "w8a",
+}
 
 
 def run(*arguments: str) -> Any:
@@ -184,6 +192,20 @@ def test_wrong_command_lines(arguments: list[str], message: str) -> None:
     result = run(*arguments)
     assert result.exit_code == 2
     assert message in result.output
+
+
+def test_absent_data_is_named_and_the_rest_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(lab: Lab) -> Any:
+        raise FileNotFoundError("The file elec2.csv was not found.")
+
+    monkeypatch.setitem(EXPERIMENTS, "shifting", absent)
+    result = run("shifting", "sugiyama", "--permutations", "1", "--out", str(tmp_path))
+    assert result.exit_code == 1
+    assert "shifting was left out: The file elec2.csv was not found." in result.output
+    assert (tmp_path / "sugiyama.csv").exists()
+    alone = run("shifting", "--out", str(tmp_path))
+    assert alone.exit_code == 1
+    assert "error: The file elec2.csv was not found." in alone.output
 
 
 @pytest.mark.slow

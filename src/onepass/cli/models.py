@@ -15,8 +15,10 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "pa": ("PA", {"variant": "hard"}),
     "pa1": ("PA", {"variant": "I"}),
     "pa2": ("PA", {"variant": "II"}),
+    "pa-auto": ("PA", {"C": "auto"}),
     "pamo1": ("PAMO", {"variant": "I"}),
     "pamo2": ("PAMO", {"variant": "II"}),
+    "pamo-auto": ("PAMO", {"C": "auto"}),
     "scw1": ("SCW", {"variant": "I"}),
     "scw2": ("SCW", {"variant": "II", "confidence": 0.9}),  # where LIBOL starts from
     "aromma": ("ROMMA", {"aggressive": True}),

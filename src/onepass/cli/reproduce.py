@@ -64,7 +64,7 @@ def reproduce(
 
     Picture().convert(out / "index.png", None, None)  # says what is missing before hours are spent
     wanted = list(NAMES) if "all" in names else list(dict.fromkeys(names))
-    sections = []
+    sections, absent = [], {}
     with progress() as display:
         whole = display.add_task("reproducing", total=len(wanted), facts="")
         for name in wanted:
@@ -78,10 +78,16 @@ def reproduce(
                 display.update(bar, completed=done, facts=f"{done:,} of {display.tasks[bar].total:,} measurements")
 
             lab = Lab(Cells(out / "cells", jobs, begin, advance), permutations, data, rows)
-            section = EXPERIMENTS[name](lab)
-            section.write(out)
-            sections.append(section)
+            try:
+                section = EXPERIMENTS[name](lab)
+            except FileNotFoundError as error:  # the others may have their data
+                absent[name] = str(error)
+            else:
+                section.write(out)
+                sections.append(section)
             display.update(whole, advance=1, facts=f"{len(sections)} of {len(wanted)}")
+    if not sections:
+        raise FileNotFoundError(" ".join(dict.fromkeys(absent.values())))
     about = (
         f"Written by `onepass reproduce {' '.join(names)} --permutations {permutations}"
         + (f" --rows {rows}" if rows else "")
@@ -94,6 +100,10 @@ def reproduce(
     for section in sections:
         show(_table(section), wide=True)
     click.echo(f"{out} has the tables, the pictures and all figures: index.md shows them.")
+    for name, why in absent.items():
+        click.echo(f"{name} was left out: {why}", err=True)
+    if absent:
+        click.get_current_context().exit(1)
 
 
 def _table(section: Any) -> Any:
