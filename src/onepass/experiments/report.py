@@ -13,6 +13,8 @@ from typing import Any
 
 from onepass.plots.style import CSS
 
+PROSE = 40  # characters from which on a cell is read as a sentence
+
 
 @dataclass(frozen=True)
 class Table:
@@ -98,6 +100,7 @@ PAGE = """<!doctype html>
 <title>{title}</title>
 <style>
 {css}
+body {{ max-width: 76rem; }}
 nav {{ margin: 0 0 2rem; }}
 nav a {{ margin-right: 1rem; }}
 a {{ color: var(--c0); }}
@@ -105,6 +108,7 @@ section {{ margin: 0 0 4rem; }}
 section p {{ color: var(--ink); max-width: 44rem; margin: .3rem 0 .8rem; }}
 img {{ display: block; max-width: 100%; margin: 1.4rem 0; border-radius: 4px; background: #fff; }}
 .table {{ margin-top: 1.2rem; }}
+td.words {{ text-align: left; white-space: normal; }}
 details {{ color: var(--soft); max-height: 24rem; overflow: auto; }}
 summary {{ cursor: pointer; }}
 </style>
@@ -131,8 +135,11 @@ def table_html(table: Table) -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in table.header)
     lines = ""
     for i, line in enumerate(table.lines):
-        cells = (f"<b>{escape(cell)}</b>" if (i, j) in table.strong else escape(cell) for j, cell in enumerate(line))
-        lines += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+        lines += "<tr>"
+        for j, cell in enumerate(line):
+            kind = ' class="words"' if len(cell) > PROSE else ""
+            lines += f"<td{kind}><b>{escape(cell)}</b></td>" if (i, j) in table.strong else f"<td{kind}>{escape(cell)}</td>"
+        lines += "</tr>"
     return f'<div class="table"><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'
 
 
