@@ -13,7 +13,7 @@ from typing import Any
 
 from onepass.plots.style import CSS
 
-PROSE = 40  # characters from which on a cell is read as a sentence
+PROSE = 40  # characters from which on a column is one of sentences
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ section {{ margin: 0 0 4rem; }}
 section p {{ color: var(--ink); max-width: 44rem; margin: .3rem 0 .8rem; }}
 img {{ display: block; max-width: 100%; margin: 1.4rem 0; border-radius: 4px; background: #fff; }}
 .table {{ margin-top: 1.2rem; }}
-td.words {{ text-align: left; white-space: normal; }}
+th.words, td.words {{ text-align: left; white-space: normal; }}
 details {{ color: var(--soft); max-height: 24rem; overflow: auto; }}
 summary {{ cursor: pointer; }}
 </style>
@@ -132,14 +132,12 @@ def page(sections: Sequence[Section], about: str) -> str:
 
 def table_html(table: Table) -> str:
     """A table in HTML."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in table.header)
+    kinds = [' class="words"' if max(map(len, column)) > PROSE else "" for column in zip(*table.lines, strict=True)]
+    head = "".join(f"<th{kind}>{escape(name)}</th>" for kind, name in zip(kinds, table.header, strict=True))
     lines = ""
     for i, line in enumerate(table.lines):
-        lines += "<tr>"
-        for j, cell in enumerate(line):
-            kind = ' class="words"' if len(cell) > PROSE else ""
-            lines += f"<td{kind}><b>{escape(cell)}</b></td>" if (i, j) in table.strong else f"<td{kind}>{escape(cell)}</td>"
-        lines += "</tr>"
+        cells = [f"<b>{escape(cell)}</b>" if (i, j) in table.strong else escape(cell) for j, cell in enumerate(line)]
+        lines += "<tr>" + "".join(f"<td{kind}>{cell}</td>" for kind, cell in zip(kinds, cells, strict=True)) + "</tr>"
     return f'<div class="table"><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'
 
 
