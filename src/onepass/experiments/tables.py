@@ -94,9 +94,9 @@ def table2(lab: Lab) -> Section:
         searches += part[1]
     about = [
         "Every example is predicted, then learned from. Train and test part together (of w7a the train part: the rest is in w8a)."
-        " PAMO and local models have standardised features, over all of the data as the authors of PAMO had them; the others have them as"
-        f" they are. Parameters are chosen by the mistakes on one permutation of {SEARCHED:,} rows at most, those of PAMO are the paper's:"
-        " 64x2, C = 0.125, alpha = 0.9."
+        " PAMO and local models have standardised features, over all of the data as the authors of PAMO had them; the others have"
+        f" them as they are. Parameters are chosen by the mistakes on one permutation of {SEARCHED:,} rows at most, those of PAMO are"
+        " the paper's: 64x2, C = 0.125, alpha = 0.9."
     ]
     return section("table2", "Table 2: mistake rate", "mistake rate", about, records, searches)
 
