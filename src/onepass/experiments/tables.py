@@ -24,6 +24,13 @@ NARROW = 50
 DIMENSIONS = {"svmguide1": 64, "ijcnn1": 256, "webspam": 256}
 OURS = "onepass"  # rows that the paper does not have begin with this word
 
+# What is known about figures that are not reached.
+WHY = {
+    "PA-I": "the paper's is of LIBOL, which has no intercept",
+    "PA-II": "the paper's is of LIBOL, which has no intercept",
+    "SCW-II": "the paper's is of LIBOL, whose SCW-II is not that of its authors",
+}
+
 MISSING = {
     "cbcl": "CBCL Face is not to be had in the form that the paper used.",
     "webspam": "WEBSPAM is not at hand: it is fetched from the LIBSVM site where there is a network.",
@@ -175,7 +182,8 @@ def section(
         means = [float(cells[line[0], data]["mean"]) for line in lines]
         strong.add((int(np.argmin(means)), 1 + 2 * j))
     missed = [
-        f"{record['learner']} on {record['data']} ({float(record['mean']):.2f}, paper {record['published']})"
+        f"{record['learner']} on {record['data']} ({float(record['mean']):.2f}, paper {record['published']} ± {record['published std']}"
+        + (f": {WHY[record['learner']]})" if record["learner"] in WHY else ")")
         for record in records
         if record["reached"] == "no"
     ]
