@@ -55,9 +55,12 @@ def hedge(losses: Any) -> Any:
 
 
 def apart(model: Any, X: Any, y: Any) -> tuple[list[Any], Any]:
-    """The candidates as models of their own, and the scores of each along the pass."""
-    models = [onepass.learners()[type(model).__name__](**{**model.get_params(), "C": C}) for C in model.C_]
-    return models, np.array([one.test_then_train(X, y, classes=np.unique(y)) for one in models])
+    """The candidates as models of their own, and the scores of each along the pass. For PA a C is relative to the mean |x|^2 so far,
+    which is a matter of weights."""
+    norms2 = (X**2).sum(axis=1) + model.fit_intercept
+    pace = np.arange(1, len(y) + 1) / np.cumsum(norms2) if model._relative else np.ones(len(y))
+    models = [onepass.learners()[type(model).__name__](**{**model.get_params(), "C": C}) for C in model._candidates]
+    return models, np.array([one.test_then_train(X, y, classes=np.unique(y), sample_weight=pace) for one in models])
 
 
 @both_tasks
@@ -102,6 +105,40 @@ def test_the_embedding_is_that_of_the_largest_share() -> None:
     model = PAMOClassifier(4, C="auto", random_state=3).fit(X, y)
     models, _ = apart(model, X, y)
     np.testing.assert_allclose(model.embed(X), models[model.C_shares_.argmax()].embed(X), rtol=1e-7, atol=1e-9)
+
+
+def test_c_follows_the_size_of_the_rows() -> None:
+    """Rows that are a thousand times as large: the same model, a thousand times as small."""
+    X, y = problem("binary")
+    model, large = (PAClassifier(C="auto", fit_intercept=False).fit(X * size, y) for size in (1.0, 1000.0))
+    np.testing.assert_allclose(large.C_, model.C_ / 1e6, rtol=1e-9)
+    np.testing.assert_allclose(large.coef_, model.coef_ / 1e3, rtol=1e-6)
+    np.testing.assert_allclose(large.C_shares_, model.C_shares_, rtol=1e-6)
+    assert model.C_[0] == pytest.approx(len(y) / (X**2).sum() / 1024)
+
+
+def test_costs_decide_on_the_shares() -> None:
+    """With dear misses, the value of C that costs least has the largest share."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 5))
+    y = (X @ [1.0, -2.0, 0.5, 1.5, -1.0] + 2 * rng.normal(size=6000) > 0).astype(int)
+    costs = {"costs": [[0, 1], [20, 0]], "update": "max_loss"}
+    model = PAClassifier(C="auto", **costs).fit(X, y)
+    _, each = apart(model, X, y)
+    paid = [(np.array(costs["costs"])[y, (scores >= 0).astype(int)]).sum() for scores in each]
+    best = sorted(paid)[1]
+    assert paid[model.C_shares_.argmax()] <= best
+
+
+def test_what_was_learned_is_read_from_the_state() -> None:
+    X, y = problem("binary")
+    model = PAClassifier(C="auto").fit(X, y)
+    weights = model.coef_
+    np.testing.assert_array_equal(model.set_params(C=1.0).coef_, weights)
+    assert len(model.C_shares_) == 7
+    plain = PAClassifier().fit(X, y).set_params(C="auto")
+    assert plain.coef_.shape == (1, 5)
+    np.testing.assert_array_equal(plain.C_shares_, [1.0])
 
 
 def test_shares_follow_a_drift() -> None:
@@ -174,5 +211,5 @@ def test_it_spares_the_search() -> None:
         scores = PAClassifier(C=C).test_then_train(X, y, classes=[-1, 1])
         return float(np.mean((scores >= 0) != (y > 0)))
 
-    best = min(mistakes(C) for C in PAClassifier(C="auto").C_)
+    best = min(mistakes(C) for C in PAClassifier(C="auto").fit(X, y).C_)
     assert mistakes("auto") < best + 0.003 < mistakes(1.0) - 0.03

@@ -10,7 +10,7 @@ import numpy as np
 
 from onepass.base.learner import Learner
 from onepass.base.state import Array, Field
-from onepass.compiled.hedge import Hedged
+from onepass.compiled.hedge import Hedged, Margins
 from onepass.compiled.tasks import ManyClasses, TwoClasses
 
 
@@ -18,6 +18,7 @@ class SelfTuning(Learner):
     """A learner whose parameter C may be "auto": then its arrays have an axis in front, for the candidates."""
 
     _candidates: ClassVar[tuple[float, ...]]
+    _relative: ClassVar[bool] = False  # whether candidates are divided by the mean |x|^2 so far
     C: Any
 
     def _hedges(self) -> bool:
@@ -32,25 +33,36 @@ class SelfTuning(Learner):
         if not self._hedges():
             return fields
         side_by_side = {name: replace(role, axes=f"candidates {role.axes}") for name, role in fields.items()}
-        return {**side_by_side, "shares": Field("candidates", exact=True, start=1 / len(self._candidates))}
+        shares = Field("candidates", exact=True, start=1 / len(self._candidates))
+        return {**side_by_side, "shares": shares, "size": Field("size", exact=True)}
 
     def _sizes(self) -> dict[str, int]:
-        return {**super()._sizes(), **({"candidates": len(self._candidates)} if self._hedges() else {})}
+        hedge = {"candidates": len(self._candidates), "size": 2 if self._relative else 0} if self._hedges() else {}
+        return {**super()._sizes(), **hedge}
+
+    def _stakes(self, form: str) -> Any:
+        """What predictions cost."""
+        return Margins(ManyClasses(2.0) if form == "multiclass" else TwoClasses(1.0))
 
     def _hedged(self, record: Any, form: str, arrays: Mapping[str, Any]) -> Any:
         """The record as it is, or that of all candidates."""
-        if not self._hedges():
-            return record
-        task = ManyClasses(2.0) if form == "multiclass" else TwoClasses(1.0)
-        return Hedged(record, task, arrays["shares"])
+        return Hedged(record, self._stakes(form), arrays["shares"], arrays["size"]) if self._hedges() else record
+
+    @property
+    def _grid(self) -> dict[str, tuple[Any, ...]]:
+        return {} if self._hedges() else super()._grid
 
     @property
     def C_(self) -> Array:
-        """The values of C that are tried side by side; one, if C is a number."""
-        return np.atleast_1d(self._aggressiveness())
+        """The values of C that learn side by side; one, if C is a number."""
+        arrays = self._attribute("C_").arrays
+        if "shares" not in arrays:
+            return np.array([float(self.C)])
+        total, count = arrays["size"] if self._relative else (0.0, 0.0)
+        return np.array(self._candidates) * (count / total if total > 0 else 1.0)
 
     @property
     def C_shares_(self) -> Array:
         """The share that each value of C has in the scores. They sum up to 1."""
-        state = self._attribute("C_shares_")
-        return state.arrays["shares"].copy() if self._hedges() else np.ones(1)
+        arrays = self._attribute("C_shares_").arrays
+        return arrays["shares"].copy() if "shares" in arrays else np.ones(1)

@@ -4,6 +4,8 @@ Candidates are one learner with several values of a parameter. All of them learn
 weighted by shares: p_i <- p_i exp(-eta loss_i), loss_i in [0, 1] being what its prediction was worth before it learned. A part of all
 shares is spread evenly again, so that a candidate that was bad for long can come back soon when the stream drifts.
 
+A value of the parameter may be relative to the size of the rows: then it is divided by their mean |x|^2 so far.
+
 Y. Freund, R. Schapire: A decision-theoretic generalization of on-line learning and an application to boosting. Journal of Computer and
 System Sciences 55 (1997), 119-139. M. Herbster, M. Warmuth: Tracking the best expert. Machine Learning 32 (1998), 151-178.
 """
@@ -16,14 +18,20 @@ from typing import Any
 import numpy as np
 
 from onepass.compiled.kernel import routine
-from onepass.compiled.rules import PASSIVE, Scores, blend, learn, score, scratch, seat, settle
+from onepass.compiled.rows import sqnorm
+from onepass.compiled.rules import PASSIVE, TOO_LARGE, Scores, blend, learn, score, scratch, seat, settle
 from onepass.compiled.tasks import judge
 from onepass.compiled.verb import verb
 
 ETA, SPREAD = 0.5, 1e-4
 
-# model: the record of the learner, of which all arrays have one axis more, the first, for the candidates; shares: their weights.
-Hedged = namedtuple("Hedged", "model task shares")
+# model: the record of the learner, of which all arrays have one axis more, the first, for the candidates; stakes: what a prediction
+# costs; shares: the weights of the candidates; size: the sum of |x|^2 and the number of examples, or nothing if size does not matter.
+Hedged = namedtuple("Hedged", "model stakes shares size")
+
+# Stakes: margins, or the price of each label in place of each, at most 1.
+Margins = namedtuple("Margins", "task")
+Prices = namedtuple("Prices", "prices")
 
 # scores: those of all candidates, one after the other; shown: those that the outside would see of each; parts: the work space of each,
 # with an axis more; losses, step: work space of the shares.
@@ -43,6 +51,29 @@ def spread_out(s: Any, n: int) -> Any:
 @verb(0)
 def part(s: Any, i: int) -> Any:
     """The work space of candidate i."""
+
+
+@verb(0)
+def loss_of(stakes: Any, scores: Any, y: Any, step: Any) -> Any:
+    """What a prediction is worth, from 0 to 1; `step` is work space."""
+
+
+@loss_of.form(Margins)
+def _(stakes: Any, scores: Any, y: Any, step: Any) -> Any:
+    """(1 - margin) / 2, at least 0 and at most 1: half of it for a margin of 0."""
+    margin, _ = judge(stakes.task, scores, y, step)
+    return min(max((1 - margin) / 2, 0.0), 1.0)
+
+
+@loss_of.form(Prices)
+def _(stakes: Any, scores: Any, y: Any, step: Any) -> Any:
+    if len(scores) == 1:
+        return stakes.prices[np.int64(y > 0), np.int64(scores[0] >= 0)]
+    best = 0
+    for k in range(1, len(scores)):
+        if scores[k] > scores[best]:
+            best = k
+    return stakes.prices[np.int64(y), best]
 
 
 @spread_out.form(Scores)
@@ -85,33 +116,42 @@ def _(m: Any, s: Any, out: Any) -> Any:
 
 @learn.form(Hedged)
 def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+    pace, norm2 = 1.0, 0.0
+    if len(m.size) > 0:
+        norm2 = np.float64(sqnorm(x))
+        if not norm2 < np.inf:
+            return TOO_LARGE
+        if m.size[0] + norm2 > 0:
+            pace = (m.size[1] + 1) / (m.size[0] + norm2)
     moved = PASSIVE
     for i in range(len(m.shares)):
-        step = learn(candidate(m.model, i), x, y, weight, part(s.parts, i))
+        step = learn(candidate(m.model, i), x, y, weight * pace, part(s.parts, i))
         if step < PASSIVE:  # which x alone decides: no candidate before has moved
             return step
         moved = max(moved, step)
+    if len(m.size) > 0:
+        m.size[0] += norm2
+        m.size[1] += 1
     weigh(m, y, weight, s)
     return moved
 
 
 @routine
 def weigh(m: Any, y: Any, weight: Any, s: Any) -> Any:
-    """The shares after an example. The loss is (1 - margin) / 2, at least 0 and at most 1: half of it for a margin of 0."""
+    """The shares after an example. They are written when they are known, so that a reader never sees what does not sum up to 1."""
     n, width = len(m.shares), len(s.step)
     least, most = np.inf, -np.inf
     for i in range(n):
-        margin, _ = judge(m.task, s.shown[i * width : (i + 1) * width], y, s.step)
-        s.losses[i] = min(max((1 - margin) / 2, 0.0), 1.0)
+        s.losses[i] = loss_of(m.stakes, s.shown[i * width : (i + 1) * width], y, s.step)
         least, most = min(least, s.losses[i]), max(most, s.losses[i])
     if least == most:
         return
     total = 0.0
     for i in range(n):
-        m.shares[i] *= np.exp(-ETA * weight * (s.losses[i] - least))
-        total += m.shares[i]
+        s.losses[i] = m.shares[i] * np.exp(-ETA * weight * (s.losses[i] - least))
+        total += s.losses[i]
     for i in range(n):
-        m.shares[i] = (1 - SPREAD) * m.shares[i] / total + SPREAD / n
+        m.shares[i] = (1 - SPREAD) * s.losses[i] / total + SPREAD / n
 
 
 @blend.form(Hedged)

@@ -278,11 +278,11 @@ class _MaxOut(Learner):
 
     @property
     def _grid(self) -> dict[str, tuple[Any, ...]]:
-        return {} if isinstance(self.C, str) else {"C": POWERS_OF_TWO}
+        return {"C": POWERS_OF_TWO}
 
     dimensions: int = 64
     hyperplanes: int = 2
-    C: float | str = 0.125
+    C: float = 0.125
     C_r: float | None = None
     alpha: float = 0.9
     epsilon: float = 0.0
@@ -420,6 +420,8 @@ class PAMOClassifier(Classifier, SelfTuning, _MaxOut):
     array([0, 1, 1, 0])
     """
 
+    C: float | str = 0.125  # type: ignore[assignment]
+
     _forms: ClassVar[dict[str, dict[str, Field]]] = {
         "binary": {"U": Field("features pieces", draw="uniform"), "w": Field("dimensions", draw="uniform")},
         "multiclass": {"U": Field("features pieces", draw="uniform"), "W": Field("classes dimensions", draw="uniform")},
@@ -433,14 +435,14 @@ class PAMOClassifier(Classifier, SelfTuning, _MaxOut):
     def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
         alpha, always, select = self._settings()
         C = self._aggressiveness()
-        C_r = C if self.C_r is None else C * 0 + self.C_r  # one for each candidate, if there are any
+        C_r = C if self.C_r is None else np.full_like(C, self.C_r)[()]  # one for each candidate, if there are any
         Record, weights = (Binary, "w") if form == "binary" else (Multiclass, "W")
         record = Record(arrays["U"], arrays[weights], C, C_r, alpha, float(self.epsilon), always, select)
         return self._hedged(record, form, arrays)
 
     def _embedding(self, state: State) -> Array:
         U = super()._embedding(state)
-        return U[self.C_shares_.argmax()] if self._hedges() else U
+        return U[self.C_shares_.argmax()] if "shares" in state.arrays else U
 
 
 @dataclass(eq=False, repr=False)

@@ -19,7 +19,7 @@ from onepass.base import Classifier, Field, Learner, Regressor, SelfTuning
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.state import Array
 from onepass.compiled.average import at
-from onepass.compiled.hedge import candidate
+from onepass.compiled.hedge import Prices, candidate
 from onepass.compiled.linear import linear
 from onepass.compiled.passive_aggressive import VARIANTS, tau
 from onepass.compiled.rows import add, sqnorm
@@ -147,7 +147,7 @@ class PassiveAggressive(Learner):
         "variant": [StrOptions(set(VARIANTS))],
     }
 
-    C: float | str = 1.0
+    C: float = 1.0
     variant: str = "I"
 
     def _weights_are_switches(self) -> bool:
@@ -155,7 +155,7 @@ class PassiveAggressive(Learner):
 
     @property
     def _grid(self) -> dict[str, tuple[Any, ...]]:
-        return {} if self.variant == "hard" or isinstance(self.C, str) else {"C": POWERS_OF_TWO}
+        return {} if self.variant == "hard" else {"C": POWERS_OF_TWO}
 
 
 @dataclass(eq=False, repr=False)
@@ -180,8 +180,9 @@ class PAClassifier(Classifier, SelfTuning, PassiveAggressive, LinearModel):
     Parameters
     ----------
     C : float or "auto", default=1.0
-        Aggressiveness: how far one example may move the weights. Without effect for "hard". "auto" needs no search: seven values from
-        1/4096 to 1 learn side by side, and each has a share in the scores that its losses so far decide on.
+        Aggressiveness: how far one example may move the weights. Without effect for "hard". "auto" needs no search: seven values, from
+        1/1024 to 4 divided by the mean |x|^2 so far, learn side by side, and each has a share in the scores that its losses so far (or
+        costs) decide on.
     variant : {"hard", "I", "II"}, default="I"
         How an example that does not fit is traded against the weights so far.
     costs : array-like of shape (K, K), default=None
@@ -246,10 +247,12 @@ class PAClassifier(Classifier, SelfTuning, PassiveAggressive, LinearModel):
     True
     """
 
+    C: float | str = 1.0  # type: ignore[assignment]
     costs: Any = None
     update: str = "prediction"
 
-    _candidates: ClassVar[tuple[float, ...]] = tuple(4.0**k for k in range(-6, 1))
+    _candidates: ClassVar[tuple[float, ...]] = tuple(4.0**k for k in range(-5, 2))
+    _relative: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [*PassiveAggressive._parameter_constraints["C"], StrOptions({"auto"})],
         "costs": ["array-like", None],
@@ -270,7 +273,13 @@ class PAClassifier(Classifier, SelfTuning, PassiveAggressive, LinearModel):
 
     def _weights_now(self) -> Array:
         weights = super()._weights_now()
-        return np.tensordot(self.C_shares_, weights, 1) if self._hedges() else weights
+        return np.tensordot(self.C_shares_, weights, 1) if "shares" in self._fitted().arrays else weights
+
+    def _stakes(self, form: str) -> Any:
+        if self.costs is None:
+            return super()._stakes(form)
+        costs = np.asarray(self.costs, np.float64)
+        return Prices(costs / max(costs.max(), np.finfo(float).tiny))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
