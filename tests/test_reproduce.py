@@ -133,7 +133,7 @@ def test_answers_come_in_the_order_of_the_tasks(tmp_path: Path) -> None:
 def test_a_pass_is_that_of_compare(tmp_path: Path) -> None:
     """The mistake rate, its curve and the test error are what `prequential` and `score` say of the same permutation."""
     X, y = onepass.datasets.circles(500, random_state=0)
-    problem = Problem({"data": "circles"}, X[:400], y[:400], X[400:], y[400:])
+    problem = Problem("circles", X[:400], y[:400], X[400:], y[400:])
     lab = Lab(Cells(tmp_path), permutations=2)
     runs = lab.cells.measured(lab.passes(PAMOClassifier(8), problem))
     for seed, found in enumerate(runs):
@@ -143,6 +143,22 @@ def test_a_pass_is_that_of_compare(tmp_path: Path) -> None:
         assert found["online"] == result.metrics["mistake_rate"]
         assert found["test"] == pytest.approx(1 - model.score(X[400:], y[400:]))
         assert found["curve"][-1] == pytest.approx(found["online"], abs=1e-6)
+
+
+def test_a_task_gives_the_same_each_time(tmp_path: Path) -> None:
+    """All draws follow from the seed, those of a learner inside a pipeline as well, and no task goes on with what another learned."""
+    X, y = onepass.datasets.sea(500, random_state=0)
+    lab = Lab(Cells(tmp_path))
+    for model in (PAMOClassifier(4), onepass.pipeline(onepass.StandardScaler(), PAMOClassifier(4))):
+        task = lab.one_pass(model, Problem("sea", X, y), None)
+        assert task.measure() == task.measure() == lab.one_pass(model, Problem("sea", X, y), None).measure()
+
+
+def test_other_data_of_the_same_name_is_measured_anew(tmp_path: Path) -> None:
+    X, y = onepass.datasets.sea(500, random_state=0)
+    lab = Lab(Cells(tmp_path), permutations=1)
+    first, second = (lab.passes(PAMOClassifier(4), Problem("sea", X, labels)) for labels in (y, 1 - y[::-1]))
+    assert lab.cells.measured(first) != lab.cells.measured(second)
 
 
 def test_pamo_may_differ_by_two_deviations_and_others_may_not_be_worse() -> None:
@@ -160,14 +176,32 @@ def test_the_command_writes_everything(tmp_path: Path) -> None:
     result = run("sugiyama", "fig8", "--permutations", "1", "--out", str(out), "--html", str(page))
     assert result.exit_code == 0, result.output
     assert "AROW suffers less from outliers" in result.output
-    for name in ("sugiyama.csv", "sugiyama.png", "fig8.csv", "fig8.png", "fig8-search.csv", "index.md"):
+    for name in ("sugiyama.csv", "sugiyama.png", "sugiyama.md", "fig8.csv", "fig8.png", "fig8-search.csv", "index.md"):
         assert (out / name).stat().st_size > 100, name
     html = page.read_text()
     assert html.count("data:image/png;base64,") == 2
     assert "http" not in html.replace("http-equiv", "")
-    assert "81 candidates" in html or "171 candidates" in html
+    assert "171 candidates" in html  # 9 for PA-I, 81 for each PAMO
     searched = lines(out / "fig8-search.csv")
     assert sum(line["chosen"] == "yes" for line in searched) == 3
+
+
+def test_the_index_shows_what_earlier_commands_wrote(tmp_path: Path) -> None:
+    for name in ("fig8", "sugiyama"):
+        assert run(name, "--permutations", "1", "--out", str(tmp_path)).exit_code == 0
+    text = (tmp_path / "index.md").read_text()
+    assert text.index("## Figure 8") < text.index("## The textbook's figures")
+    assert "Written by `onepass reproduce fig8 --permutations 1`" in text
+
+
+def test_tables_without_any_data_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(lab: Lab, name: str) -> Any:
+        raise FileNotFoundError(f"The file {name} was not found.")
+
+    monkeypatch.setattr(Lab, "load", absent)
+    result = run("table1", "table2", "--permutations", "1", "--out", str(tmp_path))
+    assert result.exit_code == 1
+    assert "The file svmguide1 was not found." in result.output
 
 
 def test_a_second_run_measures_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,14 +57,16 @@ def reproduce(
     shifting  streams that drift               |
     active    accuracy against labels asked    | the study of active learning
 
-    Each writes NAME.csv, NAME.png and, where parameters were searched, NAME-search.csv; index.md holds them all together. What was
-    measured is kept in DIR/cells: an interrupted run goes on where it stopped, and more permutations add to those that are there.
+    Each writes NAME.csv, NAME.png, NAME.md and, where parameters were searched, NAME-search.csv; index.md shows all that DIR has.
+    What was measured is kept in DIR/cells: an interrupted run goes on where it stopped, and more permutations add to those that
+    are there.
     """
     from onepass.cli.options import Picture
-    from onepass.experiments import EXPERIMENTS, Cells, Lab, page
+    from onepass.experiments import EXPERIMENTS, Cells, Lab, index, page, replace_file
 
     Picture().convert(out / "index.png", None, None)  # says what is missing before hours are spent
     wanted = list(NAMES) if "all" in names else list(dict.fromkeys(names))
+    command = f"onepass reproduce {{}} --permutations {permutations}" + (f" --rows {rows}" if rows else "")
     sections, absent = [], {}
     with progress() as display:
         whole = display.add_task("reproducing", total=len(wanted), facts="")
@@ -79,24 +82,19 @@ def reproduce(
 
             lab = Lab(Cells(out / "cells", jobs, begin, advance), permutations, data, rows)
             try:
-                section = EXPERIMENTS[name](lab)
+                section = replace(EXPERIMENTS[name](lab), command=command.format(name))
             except FileNotFoundError as error:  # the others may have their data
                 absent[name] = str(error)
             else:
                 section.write(out)
+                replace_file(out / "index.md", index(out, NAMES).encode())
                 sections.append(section)
             display.update(whole, advance=1, facts=f"{len(sections)} of {len(wanted)}")
     if not sections:
         raise FileNotFoundError(" ".join(dict.fromkeys(absent.values())))
-    about = (
-        f"Written by `onepass reproduce {' '.join(names)} --permutations {permutations}"
-        + (f" --rows {rows}" if rows else "")
-        + f"` with onepass {__version__}, Python {platform.python_version()}."
-    )
-    text = "\n".join([f"# The experiments again\n\n{about}\n", *(section.markdown() for section in sections)])
-    (out / "index.md").write_text(text, encoding="utf-8")
     if html is not None:
-        html.write_text(page(sections, about), encoding="utf-8")
+        versions = f"onepass {__version__}, Python {platform.python_version()}"
+        replace_file(html, page(sections, command.format(" ".join(names)), versions).encode())
     for section in sections:
         show(_table(section), wide=True)
     click.echo(f"{out} has the tables, the pictures and all figures: index.md shows them.")

@@ -1,25 +1,29 @@
 """Measurements that are made once: each is a cell, known by what it is of, and kept in a file of its own.
 
 So an interrupted experiment goes on where it stopped, more permutations add to those that are there, and experiments share what they
-measure alike. What it is of includes the source of the learners: figures of other code are not taken for those of this one.
+measure alike. What it is of includes the data, the source of the learners and of the measurement, and the libraries: figures of other
+code are not taken for those of this one.
 """
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
-import tempfile
+import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from functools import cache
+from functools import cache, partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import onepass
 
-# What measures nothing: it may change without any figure changing.
+# What learns nothing: it may change without any figure changing. The module of a measurement counts all the same.
 ELSEWHERE = {"cli", "experiments", "plots"}
+LIBRARIES = ("numpy", "numba", "scikit-learn")
 
 
 class Task(NamedTuple):
@@ -61,12 +65,8 @@ class Cells:
 
     def _measure(self, task: Task) -> dict[str, Any]:
         answer = task.measure()
-        path = self._path(task)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, part = tempfile.mkstemp(dir=path.parent, suffix=".part")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump({"of": task.key, "measured": answer}, file)
-        os.replace(part, path)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        replace_file(self._path(task), json.dumps({"of": task.key, "measured": answer}).encode())
         return answer
 
     def _read(self, task: Task) -> dict[str, Any] | None:
@@ -77,13 +77,31 @@ class Cells:
             return None
 
     def _path(self, task: Task) -> Path:
-        text = json.dumps({**task.key, "source": source()}, sort_keys=True)
+        measure = task.measure.func if isinstance(task.measure, partial) else task.measure
+        text = json.dumps({**task.key, "source": source(), "measure": _content(inspect.getfile(measure))}, sort_keys=True)
         return self._folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write beside, then rename: nobody ever reads half a file."""
+    part = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.part")
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
 @cache
 def source() -> str:
-    """A stamp of all the source that figures depend on."""
+    """A stamp of all that learns: our source, and the libraries."""
     root = Path(onepass.__file__).parent
     files = [path for path in sorted(root.rglob("*.py")) if path.relative_to(root).parts[0] not in ELSEWHERE]
-    return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()
+    libraries = " ".join(f"{name} {version(name)}" for name in LIBRARIES)
+    return hashlib.sha256(b"\0".join([libraries.encode(), *(path.read_bytes() for path in files)])).hexdigest()
+
+
+@cache
+def _content(file: str) -> str:
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,13 +25,24 @@ POINTS = 128  # of a curve
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows to learn from, and rows to be tested on; `of` says what they are, in a cell's key."""
+    """Rows to learn from, and rows to be tested on."""
 
-    of: Mapping[str, Any]
+    name: str
     X: Any
     y: Any
     X_test: Any = None
     y_test: Any = None
+
+    @cached_property
+    def key(self) -> dict[str, Any]:
+        """What a cell's key says of the data: its name, and a stamp of all of it."""
+        digest = hashlib.blake2b(digest_size=16)
+        for part in (self.X, self.y, self.X_test, self.y_test):
+            for array in (part.indptr, part.indices, part.data) if hasattr(part, "indptr") else [part]:
+                digest.update(b"none" if array is None else f"{array.dtype.str} {array.shape}".encode())
+                if array is not None:
+                    digest.update(np.ascontiguousarray(array).view(np.uint8).reshape(-1).data)
+        return {"data": self.name, "content": digest.hexdigest()}
 
     @property
     def classes(self) -> Any:
@@ -58,19 +71,29 @@ class Lab:
     folder: str | os.PathLike[str] | None = None
     rows: int | None = None
 
+    @property
+    def counted(self) -> str:
+        """How many permutations, in words."""
+        return f"{self.permutations} permutation{'' if self.permutations == 1 else 's'}"
+
     def load(self, name: str) -> datasets.Dataset:
         """A data set; only the last one is held in memory."""
         return _load(name, None if self.folder is None else os.fspath(self.folder))
 
-    def parts(self, name: str, *, scale: bool) -> Problem:
-        """A data set with its test part. With `scale` features have mean 0 and deviation 1 in the part that is learned from."""
+    def parts(self, name: str, *, scale: bool, tested: int = 0) -> Problem:
+        """A data set with its test part; one that has none is shuffled, and so many rows of it are the test part. With `scale`
+        features have mean 0 and deviation 1 in the part that is learned from."""
         data = self.load(name)
-        X, X_test = data.X, data.X_test
+        X, y, X_test, y_test = data.X, data.y, data.X_test, data.y_test
+        if tested:
+            order = np.random.RandomState(0).permutation(len(y))
+            X, y = take(X, order), y[order]
+            X, y, X_test, y_test = X[tested:], y[tested:], X[:tested], y[:tested]
         if scale:
             X, X_test = _dense(X), _dense(X_test)
             scaler = StandardScaler().fit(X)
             X, X_test = scaler.transform(X), scaler.transform(X_test)
-        return self.some(Problem({"data": name, "part": "train", "scaled": scale}, X, data.y, X_test, data.y_test))
+        return self.some(Problem(name, X, y, X_test, y_test))
 
     def whole(self, name: str, *, scale: bool) -> Problem:
         """Train and test part together, or the train part where w8a has the rest already; scaled over all of it."""
@@ -81,7 +104,7 @@ class Lab:
         if scale:
             X = _dense(X)
             X = StandardScaler().fit(X).transform(X)
-        return self.some(Problem({"data": name, "part": "whole", "scaled": scale}, X, y))
+        return self.some(Problem(name, X, y))
 
     def some(self, problem: Problem, most: int | None = None, *, shuffle: bool = True) -> Problem:
         """At most so many rows of a problem, drawn or from its start; else as many as the lab uses."""
@@ -89,8 +112,7 @@ class Lab:
         if most is None or most >= len(problem.y):
             return problem
         keep = np.sort(np.random.RandomState(0).permutation(len(problem.y))[:most]) if shuffle else np.arange(most)
-        X, y = take(problem.X, keep), problem.y[keep]
-        return Problem({**problem.of, "rows": most}, X, y, problem.X_test, problem.y_test)
+        return replace(problem, X=take(problem.X, keep), y=problem.y[keep])
 
     def passes(self, learner: Any, problem: Problem, permutations: int | None = None) -> list[Task]:
         """One pass of a learner over each permutation of a problem."""
@@ -98,47 +120,53 @@ class Lab:
 
     def one_pass(self, learner: Any, problem: Problem, permutation: int | None) -> Task:
         """One pass over a permutation, or in the order of the data if there is none: the mistake rate and its curve, the test error."""
-        seed = permutation or 0
-        model = clone(learner)
-        if "random_state" in model.get_params():
-            model.set_params(random_state=seed)
+        fresh = seeded(learner, permutation or 0)
 
         def measure() -> dict[str, Any]:
-            order = slice(None) if permutation is None else np.random.RandomState(seed).permutation(len(problem.y))
-            X, y = (problem.X, problem.y) if permutation is None else (take(problem.X, order), problem.y[order])
+            model, X, y = clone(fresh), problem.X, problem.y
+            if permutation is not None:
+                order = np.random.RandomState(permutation).permutation(len(y))
+                X, y = take(X, order), y[order]
             window = max(len(y) // POINTS, 1)
-            result = evaluate.prequential(model, (X, y), "mistake_rate", window, classes=problem.classes, points=POINTS)
+            result = evaluate.prequential(model, (X, y), "mistake_rate", window, classes=np.unique(y), points=POINTS)
             test = {} if problem.X_test is None else {"test": 1 - float(model.score(problem.X_test, problem.y_test))}
             windows = result.window_curve
             assert windows is not None
             return {
                 "online": result.metrics["mistake_rate"],
                 **test,
-                "updates": result.updates,
-                "seconds": result.seconds,
                 "at": result.curve.positions.tolist(),
                 "curve": np.round(result.curve["mistake_rate"], 6).tolist(),
                 "window at": windows.positions.tolist(),
                 "windows": np.round(windows["mistake_rate"], 6).tolist(),
             }
 
-        return Task({"pass": repr(model), "of": problem.of, "permutation": permutation}, measure)
+        return Task({"pass": repr(fresh), "of": problem.key, "permutation": permutation}, measure)
 
     def search(self, learner: Any, problem: Problem, protocol: str, grid: Mapping[str, Any] | None = None) -> Task:
         """Choose the parameters of a learner on a problem, as `onepass.evaluate.tune` does."""
         grid = standard_grid(learner) if grid is None else grid
-        model = clone(learner)
-        if "random_state" in model.get_params():
-            model.set_params(random_state=0)
+        fresh = seeded(learner, 0)
 
         def measure() -> dict[str, Any]:
             if not grid:
                 return {"chosen": {}, "tried": []}
-            found = evaluate.tune(model, grid, (problem.X, problem.y), protocol=protocol, jobs=1)
+            found = evaluate.tune(fresh, grid, (problem.X, problem.y), protocol=protocol, jobs=1)
             tried = [({key: plain(value) for key, value in params.items()}, score) for params, score in found.candidates]
             return {"chosen": tried[found.best][0], "tried": tried}
 
-        return Task({"search": repr(model), "grid": repr(grid), "of": problem.of, "protocol": protocol}, measure)
+        return Task({"search": repr(fresh), "grid": repr(grid), "of": problem.key, "protocol": protocol}, measure)
+
+
+def seeded(learner: Any, seed: int) -> Any:
+    """A fresh learner, or pipeline, all of whose draws follow from the seed."""
+    fresh = clone(learner)
+    return fresh.set_params(**{name: seed for name in fresh.get_params() if name.split("__")[-1] == "random_state"})
+
+
+def deviation(values: list[float]) -> float:
+    """The standard deviation; 0 of one value."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
 def tried(data: str, learner: str, searched: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -148,7 +176,7 @@ def tried(data: str, learner: str, searched: Mapping[str, Any]) -> list[dict[str
             "data": data,
             "learner": learner,
             "tried": words(params),
-            "mistake rate %": f"{100 * score:.3f}",
+            "mistake rate %": "diverged" if math.isnan(score) else f"{100 * score:.3f}",
             "chosen": "yes" if params == searched["chosen"] else "",
         }
         for params, score in searched["tried"]
@@ -162,6 +190,3 @@ def _load(name: str, folder: str | None) -> datasets.Dataset:
 
 def _dense(X: Any) -> Any:
     return X.toarray() if hasattr(X, "toarray") else X
-
-
-Experiment = Callable[[Lab], Any]

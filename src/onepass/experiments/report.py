@@ -11,7 +11,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from onepass.experiments.cells import replace_file
 from onepass.plots.style import CSS
+
+TITLE = "The experiments again"
 
 PROSE = 40  # characters from which on a column is one of sentences
 
@@ -43,6 +46,8 @@ class Section:
         The picture.
     searches : list of dict
         What parameter selection tried, and what it chose; empty if nothing was searched.
+    command : str
+        What writes it.
     """
 
     name: str
@@ -52,17 +57,21 @@ class Section:
     records: list[dict[str, Any]]
     figure: Any
     searches: list[dict[str, Any]] = field(default_factory=list)
+    command: str = ""
 
-    def write(self, folder: Path) -> list[Path]:
-        """Write NAME.csv, NAME.png and, if there was a search, NAME-search.csv."""
+    def write(self, folder: Path) -> None:
+        """Write NAME.csv, NAME.png, NAME.md and, if there was a search, NAME-search.csv."""
         folder.mkdir(parents=True, exist_ok=True)
-        paths = [folder / f"{self.name}.csv", folder / f"{self.name}.png"]
-        write_csv(self.records, paths[0])
-        self.figure.savefig(paths[1], dpi=150)
+        replace_file(folder / f"{self.name}.csv", csv_of(self.records))
+        replace_file(folder / f"{self.name}.png", self._picture(150))
         if self.searches:
-            paths.append(folder / f"{self.name}-search.csv")
-            write_csv(self.searches, paths[-1])
-        return paths
+            replace_file(folder / f"{self.name}-search.csv", csv_of(self.searches))
+        replace_file(folder / f"{self.name}.md", self.markdown().encode())
+
+    def _picture(self, dpi: int) -> bytes:
+        picture = io.BytesIO()
+        self.figure.savefig(picture, dpi=dpi, format="png")
+        return picture.getvalue()
 
     def markdown(self) -> str:
         """The section for a page of Markdown beside the files."""
@@ -73,13 +82,12 @@ class Section:
         files = f"[{self.name}.csv]({self.name}.csv)"
         if self.searches:
             files += f", [{self.name}-search.csv]({self.name}-search.csv)"
-        return "\n".join([*head, *table, "", f"![{self.title}]({self.name}.png)", "", f"All figures: {files}.", ""])
+        origin = f"All figures: {files}. Written by `{self.command}`."
+        return "\n".join([*head, *table, "", f"![{self.title}]({self.name}.png)", "", origin, ""])
 
     def html(self) -> str:
         """The section for the page that holds everything itself."""
-        picture = io.BytesIO()
-        self.figure.savefig(picture, dpi=110, format="png")
-        source = base64.b64encode(picture.getvalue()).decode()
+        source = base64.b64encode(self._picture(110)).decode()
         about = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in self.about)
         search = ""
         if self.searches:
@@ -115,7 +123,7 @@ summary {{ cursor: pointer; }}
 </head>
 <body>
 <h1>{title}</h1>
-<p>{about}</p>
+<p>Written by <code>{command}</code> with {versions}.</p>
 <nav>{links}</nav>
 {sections}
 </body>
@@ -123,11 +131,18 @@ summary {{ cursor: pointer; }}
 """
 
 
-def page(sections: Sequence[Section], about: str) -> str:
+def page(sections: Sequence[Section], command: str, versions: str) -> str:
     """All sections on one page of HTML that needs nothing else."""
     links = "".join(f'<a href="#{section.name}">{escape(section.title)}</a>' for section in sections)
     body = "\n".join(section.html() for section in sections)
-    return PAGE.format(title="The experiments again", css=CSS, about=escape(about), links=links, sections=body)
+    about = {"command": escape(command), "versions": escape(versions)}
+    return PAGE.format(title=TITLE, css=CSS, links=links, sections=body, **about)
+
+
+def index(folder: Path, names: Sequence[str]) -> str:
+    """A page of Markdown that shows all sections that a folder has, in the order of their names here."""
+    found = [path.read_text(encoding="utf-8") for path in (folder / f"{name}.md" for name in names) if path.exists()]
+    return "\n".join([f"# {TITLE}\n", *found])
 
 
 def table_html(table: Table) -> str:
@@ -141,13 +156,14 @@ def table_html(table: Table) -> str:
     return f'<div class="table"><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'
 
 
-def write_csv(records: Sequence[Mapping[str, Any]], path: Path) -> None:
+def csv_of(records: Sequence[Mapping[str, Any]]) -> bytes:
     """One line a record."""
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(records[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
+    return text.getvalue().encode()
 
 
 def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
