@@ -52,7 +52,7 @@ class Peer(Protocol):
 
     library: str
 
-    def run(self, stream: Stream, seconds: float) -> Run: ...
+    def run(self, stream: Stream) -> Run: ...
 
 
 def block_by_block(
@@ -77,7 +77,7 @@ class OnePass:
     scaled: bool = True
     library: str = "onepass"
 
-    def run(self, stream: Stream, seconds: float) -> Run:
+    def run(self, stream: Stream) -> Run:
         X = stream.scaled if self.scaled else stream.X
         self.make().test_then_train(X[:2], stream.y[:2], classes=stream.classes)
         shortest = np.inf
@@ -98,9 +98,10 @@ class ScikitLearn:
     can be predicted, counts as a mistake."""
 
     make: Callable[[], Any]
+    seconds: float
     library: str = "scikit-learn"
 
-    def run(self, stream: Stream, seconds: float) -> Run:
+    def run(self, stream: Stream) -> Run:
         model = self.make()
 
         def convert(start: int, stop: int) -> Any:
@@ -115,7 +116,7 @@ class ScikitLearn:
             return wrong
 
         with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
-            return block_by_block(stream, seconds, convert, learn)
+            return block_by_block(stream, self.seconds, convert, learn)
 
 
 def fitted(model: Any) -> bool:
@@ -124,19 +125,23 @@ def fitted(model: Any) -> bool:
 
 @dataclass(frozen=True)
 class River:
-    """`predict_one` and `learn_one` of dicts; of sparse rows they hold what is not zero."""
+    """`predict_one` and `learn_one` of dicts. Of sparse rows they hold what is not zero, or everything: a tree can't split where a
+    feature is 1 or absent."""
 
     make: Callable[[Stream], Any]
+    seconds: float
     scaled: bool = True
+    zeros: bool = False
     library: str = "river"
 
-    def run(self, stream: Stream, seconds: float) -> Run:
+    def run(self, stream: Stream) -> Run:
         model = self.make(stream)
         X = stream.scaled if self.scaled else stream.X
         labels = (stream.y.astype(bool) if stream.binary else stream.y).tolist()
 
         def convert(start: int, stop: int) -> Any:
-            return list(zip(dicts(X[start:stop]), labels[start:stop], strict=True))
+            rows = X[start:stop].toarray() if self.zeros and stream.sparse else X[start:stop]
+            return list(zip(dicts(rows), labels[start:stop], strict=True))
 
         def learn(block: Any) -> list[bool]:
             wrong = []
@@ -145,7 +150,7 @@ class River:
                 model.learn_one(x, y)
             return wrong
 
-        return block_by_block(stream, seconds, convert, learn)
+        return block_by_block(stream, self.seconds, convert, learn)
 
 
 def dicts(X: Any) -> list[dict[str, float]]:
@@ -165,11 +170,11 @@ class VowpalWabbit:
     scaled: bool = True
     library: str = "Vowpal Wabbit"
 
-    def run(self, stream: Stream, seconds: float) -> Run:
+    def run(self, stream: Stream) -> Run:
         task = "--binary" if stream.binary else f"--oaa {len(stream.classes)}"
         with tempfile.TemporaryDirectory() as folder:
             text, cache, said = (Path(folder, name) for name in ("text", "cache", "said"))
-            text.write_text(lines(stream, stream.scaled if self.scaled else stream.X))
+            text.write_text(wabbit_lines(csr_array(stream.scaled if self.scaled else stream.X), labels_for_wabbit(stream)))
             Workspace(f"-d {text} --cache_file {cache} --quiet {task}").finish()  # the task decides how labels are stored
             shortest = np.inf
             for _ in range(REPEATS):
@@ -189,8 +194,7 @@ def labels_for_wabbit(stream: Stream) -> NDArray[np.intp]:
     return 2 * stream.y - 1 if stream.binary else stream.y + 1
 
 
-def lines(stream: Stream, X: Any) -> str:
-    X = csr_array(X)
+def wabbit_lines(X: csr_array, labels: Any) -> str:
     words = [f"{j}:{value:.6g}" for j, value in zip(X.indices.tolist(), X.data.tolist(), strict=True)]
     rows = (" ".join(words[a:b]) for a, b in itertools.pairwise(X.indptr))
-    return "".join(f"{label} | {row}\n" for label, row in zip(labels_for_wabbit(stream), rows, strict=True))
+    return "".join(f"{label} | {row}\n" for label, row in zip(labels, rows, strict=True))
