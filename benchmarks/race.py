@@ -124,7 +124,7 @@ def same_learners(stream: Stream) -> list[Line]:
 
 
 def line(learner: str, peer: Peer, run: Run, ours: Run) -> Line:
-    return Line(learner, peer.library, run.n, run.error(), ours.error(run.n), run.rate)
+    return Line(learner, peer.library, run.n, run.error, ours.error_of_first(run.n), run.rate)
 
 
 # --- the best that each can do, with the same settings on all streams ---
@@ -184,7 +184,7 @@ BEST: dict[str, Peer] = {
 def best_of_each(stream: Stream) -> list[Line]:
     """All of them. `ours` is that of the learner of onepass that is best on the whole stream, also where the rows are fewer."""
     runs = {name: peer.run(stream) for name, peer in BEST.items()}
-    ours = min((run for name, run in runs.items() if BEST[name].library == "onepass"), key=Run.error)
+    ours = min((run for name, run in runs.items() if BEST[name].library == "onepass"), key=lambda run: run.error)
     return [line(name, BEST[name], run, ours) for name, run in runs.items()]
 
 
@@ -202,7 +202,7 @@ def facts(stream: Stream) -> Facts:
         len(stream.classes),
         100 * float((stream.y[1:] != stream.y[:-1]).mean()),
         100 * float((stream.y != np.bincount(stream.y).argmax()).mean()),
-        SAME["PA-I"][0].run(mixed).error(),
+        SAME["PA-I"][0].run(mixed).error,
     )
 
 
@@ -214,7 +214,7 @@ def race() -> Results:
         results.best[stream.name] = best_of_each(stream)
         for line in results.same[stream.name] + results.best[stream.name]:
             print(
-                f"{stream.name:9} {line.learner:26} {line.library:14} {line.n:8,} rows {line.error:6.2f} % "
+                f"{stream.name:9} {line.learner:30} {line.library:14} {line.n:8,} rows {line.error:6.2f} % "
                 f"(onepass {line.ours:6.2f} %) {line.rate:13,.0f} examples/s",
                 flush=True,
             )

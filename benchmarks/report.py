@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log
+from math import log, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -77,10 +77,16 @@ def winners(results: Results) -> str:
         ours = min((x for x in lines if x.library == "onepass"), key=lambda x: x.error)
         for library in LIBRARIES[1:]:
             theirs = min((x for x in lines if x.library == library), key=lambda x: x.error - x.ours)
-            ahead = "onepass" if theirs.ours < theirs.error else library if theirs.ours > theirs.error else "nobody"
+            ahead = "nobody" if unclear(theirs) else "onepass" if theirs.ours < theirs.error else library
             cells = [name, ours.learner, f"{ours.error:.2f}", f"{theirs.learner} ({library})", f"{theirs.n:,}"]
             rows.append([*cells, f"{theirs.error:.2f}", f"{theirs.ours:.2f}", ahead])
     return table(heads, rows)
+
+
+def unclear(line: Line) -> bool:
+    """Whether two errors differ by less than the standard error of their difference, had they nothing to do with each other."""
+    p, gap = line.error / 100, abs(line.error - line.ours) / 100
+    return gap < sqrt(2 * p * (1 - p) / line.n)
 
 
 # --- figures ---
@@ -150,7 +156,7 @@ def draw_growth(growth: list[Growth]) -> None:
         high = max(points[-1][0] for points in g.lines.values())
         if not g.size.startswith("rows"):
             axis.loglog([low, high], [0.02, 0.02 * high / low], color=GREY, linestyle=":", label="linear")
-        axis.set(xlabel=f"{g.size}\n({g.fixed})", title=g.size)
+        axis.set_xlabel(f"{g.size}\n({g.fixed})")
         axis.grid(color=FAINT)
         axis.set_axisbelow(True)
         axis.legend(fontsize=7, frameon=False, labelcolor=INK)
@@ -222,10 +228,9 @@ shown, and learners that need many rows to get good, as trees do, look worse for
 **examples/s** counts predicting and learning, and nothing else. Before the clock starts, rows are brought into the form that a
 library wants: arrays of one row for scikit-learn, dicts for river, a binary cache file for Vowpal Wabbit, nothing for onepass, whose
 machine code is compiled beforehand. onepass (`test_then_train`) and Vowpal Wabbit go over the stream in a compiled loop, and a pass
-below a second is timed up to three times and the shortest counts. Vowpal Wabbit also decodes its cache and writes its predictions
-into a file. scikit-learn and river are called from Python for each row, because their interfaces have no other way to predict a row
-before it is learned: most of the difference in speed is that, not arithmetic. scikit-learn's checks of input are switched off. One
-thread for everybody.
+below a second is timed up to three times and the shortest counts; decoding its cache is on Vowpal Wabbit's clock. scikit-learn and
+river are called from Python for each row, because their interfaces have no other way to predict a row before it is learned: most of
+the difference in speed is that, not arithmetic. scikit-learn's checks of input are switched off. One thread for everybody.
 
 ## The streams
 
@@ -258,7 +263,8 @@ them is named with hindsight, for every library: the first table shows who can b
 knowing.
 
 Of onepass the learner counts that is best on the whole stream, also where a peer got to fewer rows. Of a peer it is the one that does
-best compared with that, on the rows that it got to.
+best compared with that, on the rows that it got to. Nobody is ahead where the errors differ by less than the standard error of the
+difference of two independent ones.
 
 {winners}
 
@@ -269,7 +275,8 @@ best compared with that, on the rows that it got to.
 ## How cost grows
 
 Microseconds an example of `partial_fit` on all rows in one call, for river of `learn_one` with dicts. Two classes, one label in ten
-wrong. The exponent is the slope at the right end of the line: 0 is constant, 1 linear.
+wrong. With few rows the call itself is most of the cost. The exponent is the slope at the right end of the line: 0 is constant, 1
+linear.
 
 ![growth](figures/growth.png)
 
