@@ -1,19 +1,21 @@
-"""Run the benchmarks and write their table into the README: python -m benchmarks [case ...]"""
+"""Run the benchmarks: python -m benchmarks [case | race | mnist ...]
+
+Without arguments everything runs, and the README and RESULTS.md are written. `race` writes RESULTS.md, `mnist` its line of the README;
+cases by name only print.
+"""
 
 from __future__ import annotations
 
-import os
-import platform
-import re
 import sys
-from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.cases import CASES
-from benchmarks.measure import Result
+from benchmarks.measure import Result, machine
+from benchmarks.mnist import mnist, sentence
+from benchmarks.race import race
+from benchmarks.report import write
 
 README = Path(__file__).parent.parent / "README.md"
-START, END = "<!-- benchmarks -->", "<!-- /benchmarks -->"
 
 
 def table(results: list[Result]) -> str:
@@ -25,15 +27,15 @@ def table(results: list[Result]) -> str:
     return "\n".join(lines)
 
 
-def machine() -> str:
-    names = ("numpy", "numba", "scikit-learn", "river", "vowpalwabbit")
-    versions = ", ".join(f"{name} {version(name)}" for name in names)
-    cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text()) if Path("/proc/cpuinfo").exists() else None
-    return f"{cpu[1] if cpu else platform.processor()}, {os.cpu_count()} cores, Python {platform.python_version()}; {versions}."
+def between(name: str, content: str) -> None:
+    """Put content between the markers of that name in the README."""
+    start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    text = README.read_text()
+    before, after = text.split(start)[0], text.split(end)[1]
+    README.write_text(f"{before}{start}\n\n{content}\n\n{end}{after}")
 
 
-def main() -> None:
-    wanted = sys.argv[1:]
+def run_cases(wanted: list[str]) -> list[Result]:
     results: list[Result] = []
     for case in CASES:
         if not wanted or case.__name__ in wanted:
@@ -42,12 +44,20 @@ def main() -> None:
                 print(
                     f"{result.what:45} {result.measured:60} {result.ratio or 0:8.2f}  (>= {result.at_least}) {result.against}"
                 )
-    if wanted:
-        return
-    text = README.read_text()
-    before, after = text.split(START)[0], text.split(END)[1]
-    written = f"{START}\n\n{table(results)}\n\nWritten by `make bench` on: {machine()}\n\n{END}"
-    README.write_text(before + written + after)
+    return results
+
+
+def main() -> None:
+    wanted = sys.argv[1:]
+    cases = [name for name in wanted if name not in ("race", "mnist")]
+    if cases or not wanted:
+        results = run_cases(cases)
+    if not wanted:
+        between("benchmarks", f"{table(results)}\n\nWritten by `make bench` on: {machine()}")
+    if not wanted or "race" in wanted:
+        write(race(), machine())
+    if not wanted or "mnist" in wanted:
+        between("mnist", sentence(mnist()))
 
 
 main()

@@ -1,10 +1,15 @@
-"""Times of whole calls, side by side."""
+"""Times of whole calls, side by side, and where they were taken."""
 
 from __future__ import annotations
 
+import os
+import platform
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -31,3 +36,10 @@ def best(*calls: Callable[[], object], repeats: int = 5) -> list[float]:
             call()
             shortest[i] = min(shortest[i], time.perf_counter() - start)
     return shortest
+
+
+def machine() -> str:
+    names = ("numpy", "numba", "scikit-learn", "river", "vowpalwabbit")
+    versions = ", ".join(f"{name} {version(name)}" for name in names)
+    cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text()) if Path("/proc/cpuinfo").exists() else None
+    return f"{cpu[1] if cpu else platform.processor()}, {os.cpu_count()} cores, Python {platform.python_version()}; {versions}."
