@@ -201,7 +201,7 @@ def test_tables_without_any_data_say_so(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(Lab, "load", absent)
     result = run("table1", "table2", "--permutations", "1", "--out", str(tmp_path))
     assert result.exit_code == 1
-    assert "The file svmguide1 was not found." in result.output
+    assert "The data set svmguide1 is not at hand" in result.output
 
 
 def test_a_second_run_measures_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

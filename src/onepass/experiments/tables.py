@@ -62,8 +62,8 @@ def table1(lab: Lab) -> Section:
             raw, scaled = (
                 webspam(lab, scale) if name == "webspam" else lab.parts(name, scale=scale) for scale in (False, True)
             )
-        except FileNotFoundError as error:
-            absent.append(str(error))
+        except FileNotFoundError:
+            absent.append(f"The data set {name} is not at hand: `onepass.datasets.load` says how to get it.")
             continue
         learners = {
             row: (learner, scaled if name == "svmguide1" or needs_scaling(row) else raw)
@@ -88,8 +88,8 @@ def table2(lab: Lab) -> Section:
     for name in ("a9a", "w7a", "w8a", "ijcnn1"):
         try:
             raw, scaled = lab.whole(name, scale=False), lab.whole(name, scale=True)
-        except FileNotFoundError as error:
-            absent.append(str(error))
+        except FileNotFoundError:
+            absent.append(f"The data set {name} is not at hand: `onepass.datasets.load` says how to get it.")
             continue
         learners = {row: (learner, scaled if needs_scaling(row) else raw) for row, learner in rows(raw.X.shape[1], 64).items()}
         part = measured(lab, name, learners, "libol", "online", MISTAKE_RATE)
