@@ -291,7 +291,7 @@ class Replacing(Expansion):
         """Whether the others span x, and so stand in for it; for those that project, whose Gram matrix needs an inverse."""
         new = self.fresh(x, y)
         d = self.shadow(new, self.vectors) if self.vectors else np.zeros(0)
-        if self.k(x, x) - self.gram([new], self.vectors)[0] @ d > 1e-8 * self.k(x, x):
+        if self.k(x, x) - self.gram([new], self.vectors)[0] @ d > 1e-5 * self.k(x, x):
             return False
         for v, share in zip(self.vectors, d, strict=True):
             v.a = v.a + share * a

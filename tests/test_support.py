@@ -454,3 +454,14 @@ def test_a_reader_never_mixes_long_arrays_with_short_ones(monkeypatch: pytest.Mo
     reader.join()
     support = bounds[0].model.support
     assert len({len(support.born), support.store.Z.shape[1], bounds[0].model.A.shape[1]}) == 1
+
+
+def test_a_budget_that_is_not_used_up_changes_nothing() -> None:
+    """Many vectors near each other: to let the others stand for one that they span comes to the same as to take it in."""
+    X, y = onepass.datasets.rotating_xor(3000, 100, random_state=0)
+    plain = onepass.KernelPA(gamma=1.0).test_then_train(X, y, classes=[0, 1])
+    for budget in (200, 400):
+        model = onepass.BudgetPA(strategy="projecting", budget=budget, gamma=1.0)
+        scores = model.test_then_train(X, y, classes=[0, 1])
+        assert model.support_size_ < budget
+        assert np.mean((scores >= 0) != (plain >= 0)) < 0.005

@@ -16,8 +16,11 @@ from onepass.compiled.support import EXCHANGES, OWN, SIZE, now, occupy, push_all
 from onepass.compiled.verb import verb
 
 # A vector whose squared distance from the span of others is at most this share of its squared length is taken to lie in it: the Gram
-# matrix of one that came twice has no inverse.
-LEAST = 1e-8
+# matrix of one that came twice has no inverse, and with 1e-8 rounding makes a large set of near vectors worse than a small one.
+LEAST = 1e-5
+
+# The share of the largest eigenvalue below which others are left out.
+NEGLIGIBLE = 1e-8
 
 
 @routine
@@ -177,7 +180,7 @@ def fix_landmarks(m: Any, rank: Any) -> Any:
     values, V = np.linalg.eigh(np.ascontiguousarray(support.gram[:n, :n]))  # in ascending order
     inverse, P = np.zeros_like(V), np.zeros_like(V)
     for e in range(max(n - rank, 0), n):
-        if values[e] > LEAST * values[n - 1]:
+        if values[e] > NEGLIGIBLE * values[n - 1]:
             for i in range(n):
                 for j in range(n):
                     P[i, j] += V[i, e] * V[j, e]
