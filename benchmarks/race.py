@@ -171,7 +171,7 @@ BEST: dict[str, Peer] = {
     "SGD on Fourier features": ScikitLearn(FourierSGD, LONG),
     "MLP of 100": ScikitLearn(lambda: MLPClassifier(random_state=0), LONG),
     "adaptive random forest": trees(lambda: forest.ARFClassifier(seed=0), FOREST),
-    "the same, scaled rows": trees(lambda: forest.ARFClassifier(seed=0), FOREST, scaled=True),
+    "adaptive random forest, scaled rows": trees(lambda: forest.ARFClassifier(seed=0), FOREST, scaled=True),
     "Mondrian forest": trees(lambda: forest.AMFClassifier(seed=0), LONG),
     "ADWIN boosting of trees": trees(boosted, LONG),
     "adaptive Hoeffding tree": trees(lambda: tree.HoeffdingAdaptiveTreeClassifier(seed=0), LONG),
