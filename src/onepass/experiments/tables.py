@@ -63,7 +63,7 @@ def table1(lab: Lab) -> Section:
                 webspam(lab, scale) if name == "webspam" else lab.parts(name, scale=scale) for scale in (False, True)
             )
         except FileNotFoundError:
-            absent.append(f"The data set {name} is not at hand: `onepass.datasets.load` says how to get it.")
+            absent.append(f"The data set {name} is not at hand: onepass.datasets.load says how to get it.")
             continue
         learners = {
             row: (learner, scaled if name == "svmguide1" or needs_scaling(row) else raw)
@@ -89,7 +89,7 @@ def table2(lab: Lab) -> Section:
         try:
             raw, scaled = lab.whole(name, scale=False), lab.whole(name, scale=True)
         except FileNotFoundError:
-            absent.append(f"The data set {name} is not at hand: `onepass.datasets.load` says how to get it.")
+            absent.append(f"The data set {name} is not at hand: onepass.datasets.load says how to get it.")
             continue
         learners = {row: (learner, scaled if needs_scaling(row) else raw) for row, learner in rows(raw.X.shape[1], 64).items()}
         part = measured(lab, name, learners, "libol", "online", MISTAKE_RATE)
