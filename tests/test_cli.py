@@ -404,7 +404,7 @@ def test_short_names(short: str, task: str, model: onepass.base.Learner) -> None
 
 def test_a_short_name_without_a_learner_means_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onepass, "learners", lambda: {"PAClassifier": onepass.PAClassifier})
-    assert set(short_names()) == {"pa", "pa1", "pa2"}
+    assert set(short_names()) == {"pa", "pa1", "pa2", "pa-auto"}
 
 
 def test_a_learner_may_be_for_one_task_only(libsvm: Path) -> None:

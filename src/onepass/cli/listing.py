@@ -42,8 +42,8 @@ def describe(cls: type[Any]) -> dict[str, Any]:
 
     >>> from onepass import PAClassifier
     >>> about = describe(PAClassifier)
-    >>> about["description"], about["parameters"]["C"], about["short"]
-    ('Passive-aggressive classification: the smallest step that would have got the example right.', 1.0, ['pa', 'pa1', 'pa2'])
+    >>> about["parameters"]["C"], about["short"]
+    (1.0, ['pa', 'pa1', 'pa2', 'pa-auto'])
     """
     text = inspect.getdoc(cls) or ""
     return {
