@@ -19,7 +19,7 @@ from onepass.experiments import EXPERIMENTS, Cells, Lab
 from onepass.experiments.cells import Task
 from onepass.experiments.lab import Problem
 from onepass.experiments.published import MISTAKE_RATE, TEST_ERROR
-from onepass.experiments.tables import reached, rows
+from onepass.experiments.tables import needs_scaling, reached, rows
 from shared import dataset, golden
 
 DOCS = Path(__file__).parent.parent / "docs" / "reproduced"
@@ -261,7 +261,7 @@ def cell_again(table: str, data: str, learner: str) -> tuple[float, float]:
     (line,) = [x for x in lines(DOCS / f"{table}.csv") if x["data"] == data and x["learner"] == learner]
     model = eval(line["model"], {"nan": np.nan, **onepass.learners()})
     lab = Lab(Cells(Path("/nonexistent")), int(line["permutations"]))
-    scaled = "PAMO" in learner or "LOL" in learner or data == "svmguide1"
+    scaled = needs_scaling(data, learner)
     problem = lab.parts(data, scale=scaled) if table == "table1" else lab.whole(data, scale=scaled)
     runs = [task.measure()["test" if table == "table1" else "online"] for task in lab.passes(model, problem)]
     return float(line["mean"]), 100 * float(np.mean(runs))

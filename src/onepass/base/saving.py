@@ -26,9 +26,12 @@ FORMAT = 1
 
 
 def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, Array]) -> None:
-    """Write a model so that a reader sees the old file or the new one, and a crash leaves one of them whole."""
-    path = Path(path)
-    content = save(arrays, {"onepass": json.dumps({"format": FORMAT, **header})})
+    """Write a model."""
+    replace_file(Path(path), save(arrays, {"onepass": json.dumps({"format": FORMAT, **header})}))
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file so that a reader sees the old one or the new one, and a crash leaves one of them whole."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     try:

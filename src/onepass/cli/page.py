@@ -8,44 +8,19 @@ from typing import Any
 
 from onepass.evaluate.metrics import PER_CENT
 from onepass.plots.curves import WARM_UP
-from onepass.plots.style import CSS
+from onepass.plots.style import html_page
 
 WIDTH, HEIGHT = 720, 400
 LEFT, RIGHT, TOP, BOTTOM = 74, 26, 44, 62
-
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-{css}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-<p>{about}</p>
-{chart}
-<ul>{legend}</ul>
-<div class="table">{table}</div>
-</body>
-</html>
-"""
 
 
 def page(comparison: Any, data: str) -> str:
     """The page: what was compared on which data, the mean learning curves, the table."""
     result = comparison.to_dict()
     legend = "".join(f'<li style="--curve: {_colour(i)}">{escape(name)}</li>' for i, name in enumerate(result["models"]))
-    return PAGE.format(
-        css=CSS,
-        title=escape(f"Learners compared on {data}"),
-        about=escape(comparison.table().caption),
-        chart=chart(comparison.curves, result["metric"]),
-        legend=legend,
-        table=comparison._repr_html_(),
-    )
+    about = f"<p>{escape(comparison.table().caption)}</p>"
+    curves = f"{chart(comparison.curves, result['metric'])}<ul>{legend}</ul>"
+    return html_page(f"Learners compared on {data}", f'{about}{curves}<div class="table">{comparison._repr_html_()}</div>')
 
 
 def chart(curves: Any, metric: str) -> str:

@@ -61,8 +61,9 @@ def reproduce(
     What was measured is kept in DIR/cells: an interrupted run goes on where it stopped, and more permutations add to those that
     are there.
     """
+    from onepass.base.saving import replace_file
     from onepass.cli.options import Picture
-    from onepass.experiments import EXPERIMENTS, Cells, Lab, index, page, replace_file
+    from onepass.experiments import EXPERIMENTS, Cells, Lab, index, page
 
     Picture().convert(out / "index.png", None, None)  # says what is missing before hours are spent
     wanted = list(NAMES) if "all" in names else list(dict.fromkeys(names))

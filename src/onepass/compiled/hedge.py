@@ -1,7 +1,7 @@
 """Candidates side by side in one pass, weighted by their losses so far (hedge).
 
 Candidates are one learner with several values of a parameter. All of them learn from every example, and the score is the sum of theirs,
-weighted by shares: p_i <- p_i exp(-eta loss_i), loss_i in [0, 1] being what its prediction was worth before it learned. A part of all
+weighted by shares: p_i <- p_i exp(-eta loss_i), loss_i in [0, 1] being that of its prediction, made before it learned. A part of all
 shares is spread evenly again, so that a candidate that was bad for long can come back soon when the stream drifts.
 
 A value of the parameter may be relative to the size of the rows: then it is divided by their mean |x|^2 so far.
@@ -44,7 +44,7 @@ def candidate(model: Any, i: int) -> Any:
 
 
 @verb(0)
-def spread_out(s: Any, n: int) -> Any:
+def side_by_side(s: Any, n: int) -> Any:
     """Work space for n candidates, where s is that of one."""
 
 
@@ -55,7 +55,7 @@ def part(s: Any, i: int) -> Any:
 
 @verb(0)
 def loss_of(stakes: Any, scores: Any, y: Any, step: Any) -> Any:
-    """What a prediction is worth, from 0 to 1; `step` is work space."""
+    """The loss of a prediction, from 0 to 1; `step` is work space."""
 
 
 @loss_of.form(Margins)
@@ -76,7 +76,7 @@ def _(stakes: Any, scores: Any, y: Any, step: Any) -> Any:
     return stakes.prices[np.int64(y), best]
 
 
-@spread_out.form(Scores)
+@side_by_side.form(Scores)
 def _(s: Any, n: Any) -> Any:
     return Scores(np.empty((n, len(s.scores)), s.scores.dtype))
 
@@ -88,7 +88,7 @@ def _(s: Any, i: Any) -> Any:
 
 @scratch.form(Hedged)
 def _(m: Any) -> Any:
-    parts = spread_out(scratch(candidate(m.model, 0)), len(m.shares))
+    parts = side_by_side(scratch(candidate(m.model, 0)), len(m.shares))
     flat = parts.scores.reshape(-1)
     return Room(flat, np.empty_like(flat), parts, np.empty(len(m.shares)), np.empty_like(parts.scores[0]))
 
@@ -119,7 +119,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     pace, norm2 = 1.0, 0.0
     if len(m.size) > 0:
         norm2 = np.float64(sqnorm(x))
-        if not norm2 < np.inf:
+        if not m.size[0] + norm2 < np.inf:
             return TOO_LARGE
         if m.size[0] + norm2 > 0:
             pace = (m.size[1] + 1) / (m.size[0] + norm2)
@@ -138,7 +138,8 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
 
 @routine
 def weigh(m: Any, y: Any, weight: Any, s: Any) -> Any:
-    """The shares after an example. They are written when they are known, so that a reader never sees what does not sum up to 1."""
+    """The shares after an example. They are written when all are known: a reader meanwhile sees old ones and new ones, never half-made
+    ones."""
     n, width = len(m.shares), len(s.step)
     least, most = np.inf, -np.inf
     for i in range(n):

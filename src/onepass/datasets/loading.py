@@ -7,7 +7,6 @@ import gzip
 import hashlib
 import lzma
 import os
-import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from onepass import streams
+from onepass.base.saving import replace_file
 from onepass.datasets.catalogue import FILES, INCLUDED, Entry, File
 
 SITE = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/"
@@ -119,27 +119,15 @@ def _find(file: File, folder: str | os.PathLike[str] | None) -> Path:
         raise ValueError(
             f"{SITE}{file.address} is not the {file.name} that is known here: its checksum differs. Nothing was kept. {wanted}"
         )
-    return _keep(content, cache / file.name)
+    cache.mkdir(parents=True, exist_ok=True)
+    replace_file(cache / file.name, content)
+    return cache / file.name
 
 
 def _fetch(address: str) -> bytes:
     with urllib.request.urlopen(address, timeout=60) as response:
         content: bytes = response.read()
     return bz2.decompress(content) if address.endswith(".bz2") else content
-
-
-def _keep(content: bytes, path: Path) -> Path:
-    """Write beside, then rename: nobody ever reads half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as part:
-            part.write(content)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
-    return path
 
 
 # --- reading ---

@@ -28,7 +28,7 @@ from onepass.base import Classifier, Field, Learner, Regressor, SelfTuning, Stat
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.state import Array
 from onepass.compiled.borrow import borrowed, held
-from onepass.compiled.hedge import candidate, part, spread_out
+from onepass.compiled.hedge import candidate, part, side_by_side
 from onepass.compiled.kernel import kernel, routine
 from onepass.compiled.rows import add_outer, project, row, unit
 from onepass.compiled.rules import PASSIVE, UPDATED, blend, learn, mix, rival, score, scratch
@@ -242,7 +242,7 @@ def _(m: Any, i: Any) -> Any:
     return Multiclass(m.U[i], m.W[i], m.C[i], m.C_r[i], m.alpha, m.epsilon, m.always, m.select)
 
 
-@spread_out.form(Scratch)
+@side_by_side.form(Scratch)
 def _(s: Any, n: Any) -> Any:
     return Scratch(
         np.empty((n, len(s.scores)), s.z.dtype),

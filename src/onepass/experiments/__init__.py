@@ -1,6 +1,6 @@
 """The experiments of the papers, again: each a function from a `Lab` to a `Section` of the report."""
 
-from onepass.experiments.cells import Cells, replace_file
+from onepass.experiments.cells import Cells
 from onepass.experiments.figures import fig6, fig7, fig8, fig9
 from onepass.experiments.lab import Lab
 from onepass.experiments.report import Section, index, page
@@ -14,4 +14,4 @@ EXPERIMENTS = {
     for experiment in (table1, table2, fig6, fig7, fig8, fig9, sugiyama, budget, active, shifting)
 }
 
-__all__ = ["EXPERIMENTS", "Cells", "Lab", "Section", "index", "page", "replace_file"]
+__all__ = ["EXPERIMENTS", "Cells", "Lab", "Section", "index", "page"]

@@ -10,8 +10,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-import os
-import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import cache, partial
@@ -20,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import onepass
+from onepass.base.saving import replace_file
 
 # What learns nothing: it may change without any figure changing. The module of a measurement counts all the same.
 ELSEWHERE = {"cli", "experiments", "plots"}
@@ -80,17 +79,6 @@ class Cells:
         measure = task.measure.func if isinstance(task.measure, partial) else task.measure
         text = json.dumps({**task.key, "source": source(), "measure": _content(inspect.getfile(measure))}, sort_keys=True)
         return self._folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Write beside, then rename: nobody ever reads half a file."""
-    part = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.part")
-    try:
-        part.write_bytes(content)
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
 
 
 @cache

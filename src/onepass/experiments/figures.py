@@ -187,8 +187,8 @@ def fig8(lab: Lab) -> Section:
     ]
     about = [
         "Four Gaussians, two classes crosswise, turned by ten degrees after every hundred examples (the paper does not give its"
-        " angle). PAMO has 3 dimensions and 2 hyperplanes; C and alpha are those with the fewest mistakes along another draw of the"
-        " stream, of the paper's values. The paper says that the boundary follows the turning; it has no figures. The table has the"
+        " angle). PAMO has 3 dimensions and 2 hyperplanes; C and alpha are those with the fewest mistakes along five other draws of"
+        " the stream, of the paper's values. The paper says that the boundary follows the turning; it has no figures. The table has the"
         " mistakes in each hundred, in per cent.",
     ]
     searches = [line for name in models for line in tried("rotating_xor", name, found[name])]

@@ -44,11 +44,6 @@ class Problem:
                     digest.update(np.ascontiguousarray(array).view(np.uint8).reshape(-1).data)
         return {"data": self.name, "content": digest.hexdigest()}
 
-    @property
-    def classes(self) -> Any:
-        """The labels that there are."""
-        return np.unique(self.y)
-
 
 @dataclass(frozen=True)
 class Lab:
@@ -89,11 +84,8 @@ class Lab:
             order = np.random.RandomState(0).permutation(len(y))
             X, y = take(X, order), y[order]
             X, y, X_test, y_test = X[tested:], y[tested:], X[:tested], y[:tested]
-        if scale:
-            X, X_test = _dense(X), _dense(X_test)
-            scaler = StandardScaler().fit(X)
-            X, X_test = scaler.transform(X), scaler.transform(X_test)
-        return self.some(Problem(name, X, y, X_test, y_test))
+        problem = Problem(name, X, y, X_test, y_test)
+        return self.some(standardised(problem) if scale else problem)
 
     def whole(self, name: str, *, scale: bool) -> Problem:
         """Train and test part together, or the train part where w8a has the rest already; scaled over all of it."""
@@ -101,10 +93,8 @@ class Lab:
         X, y = data.X, data.y
         if name != "w7a":
             X, y = stack(X, data.X_test), np.concatenate([y, data.y_test])
-        if scale:
-            X = _dense(X)
-            X = StandardScaler().fit(X).transform(X)
-        return self.some(Problem(name, X, y))
+        problem = Problem(name, X, y)
+        return self.some(standardised(problem) if scale else problem)
 
     def some(self, problem: Problem, most: int | None = None, *, shuffle: bool = True) -> Problem:
         """At most so many rows of a problem, drawn or from its start; else as many as the lab uses."""
@@ -156,6 +146,14 @@ class Lab:
             return {"chosen": tried[found.best][0], "tried": tried}
 
         return Task({"search": repr(fresh), "grid": repr(grid), "of": problem.key, "protocol": protocol}, measure)
+
+
+def standardised(problem: Problem) -> Problem:
+    """Features with mean 0 and deviation 1 in the rows that are learned from."""
+    X = _dense(problem.X)
+    scaler = StandardScaler().fit(X)
+    X_test = None if problem.X_test is None else scaler.transform(_dense(problem.X_test))
+    return replace(problem, X=scaler.transform(X), X_test=X_test)
 
 
 def seeded(learner: Any, seed: int) -> Any:

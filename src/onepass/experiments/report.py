@@ -11,8 +11,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from onepass.experiments.cells import replace_file
-from onepass.plots.style import CSS
+from onepass.base.saving import replace_file
+from onepass.plots.style import html_page
 
 TITLE = "The experiments again"
 
@@ -100,43 +100,26 @@ class Section:
         )
 
 
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-{css}
-body {{ max-width: 76rem; }}
-nav {{ margin: 0 0 2rem; }}
-nav a {{ margin-right: 1rem; }}
-a {{ color: var(--c0); }}
-section {{ margin: 0 0 4rem; }}
-section p {{ color: var(--ink); max-width: 44rem; margin: .3rem 0 .8rem; }}
-img {{ display: block; max-width: 100%; margin: 1.4rem 0; border-radius: 4px; background: #fff; }}
-.table {{ margin-top: 1.2rem; }}
-th.words, td.words {{ text-align: left; white-space: normal; }}
-details {{ color: var(--soft); max-height: 24rem; overflow: auto; }}
-summary {{ cursor: pointer; }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-<p>Written by <code>{command}</code> with {versions}.</p>
-<nav>{links}</nav>
-{sections}
-</body>
-</html>
-"""
+STYLE = """
+body { max-width: 76rem; }
+nav { margin: 0 0 2rem; }
+nav a { margin-right: 1rem; }
+a { color: var(--c0); }
+section { margin: 0 0 4rem; }
+section p { color: var(--ink); max-width: 44rem; margin: .3rem 0 .8rem; }
+img { display: block; max-width: 100%; margin: 1.4rem 0; border-radius: 4px; background: #fff; }
+.table { margin-top: 1.2rem; }
+th.words, td.words { text-align: left; white-space: normal; }
+details { color: var(--soft); max-height: 24rem; overflow: auto; }
+summary { cursor: pointer; }"""
 
 
 def page(sections: Sequence[Section], command: str, versions: str) -> str:
     """All sections on one page of HTML that needs nothing else."""
     links = "".join(f'<a href="#{section.name}">{escape(section.title)}</a>' for section in sections)
     body = "\n".join(section.html() for section in sections)
-    about = {"command": escape(command), "versions": escape(versions)}
-    return PAGE.format(title=TITLE, css=CSS, links=links, sections=body, **about)
+    about = f"<p>Written by <code>{escape(command)}</code> with {escape(versions)}.</p>"
+    return html_page(TITLE, f"{about}\n<nav>{links}</nav>\n{body}", STYLE)
 
 
 def index(folder: Path, names: Sequence[str]) -> str:

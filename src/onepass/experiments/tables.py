@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from onepass.embedding import PAMOClassifier
 from onepass.evaluate.tables import words
-from onepass.experiments.lab import Lab, Problem, deviation, tried
+from onepass.experiments.lab import Lab, Problem, deviation, standardised, tried
 from onepass.experiments.published import MISTAKE_RATE, TEST_ERROR, Published
 from onepass.experiments.report import Section, Table
 from onepass.kernel import BOGD, BSGD, FOGD, NOGD, BudgetPA
 from onepass.linear import AROWClassifier, CWClassifier, PAClassifier, SCWClassifier
 from onepass.local import LocalPA
 from onepass.plots.style import COLOURS, FAINT, GREY, INK, figure, tidy
-from onepass.stages import StandardScaler
 
 # The rows that parameters are chosen on, at most.
 SEARCHED = 50_000
@@ -24,8 +24,6 @@ NARROW = 50
 # The dimensions of PAMO in the last row of Table 1.
 DIMENSIONS = {"svmguide1": 64, "ijcnn1": 256, "webspam": 256}
 OURS = "onepass"  # rows that the paper does not have begin with this word
-
-CBCL = "CBCL Face is not to be had in the form that the paper used."
 
 
 def rows(width: int, dimensions: int) -> dict[str, Any]:
@@ -56,45 +54,24 @@ def rows(width: int, dimensions: int) -> dict[str, Any]:
 
 def table1(lab: Lab) -> Section:
     """Test error after one pass."""
-    absent, records, searches = [CBCL], [], []
-    for name, dimensions in DIMENSIONS.items():
-        try:
-            raw, scaled = (
-                webspam(lab, scale) if name == "webspam" else lab.parts(name, scale=scale) for scale in (False, True)
-            )
-        except FileNotFoundError:
-            absent.append(f"The data set {name} is not at hand: onepass.datasets.load says how to get it.")
-            continue
-        learners = {
-            row: (learner, scaled if name == "svmguide1" or needs_scaling(row) else raw)
-            for row, learner in rows(raw.X.shape[1], dimensions).items()
-        }
-        part = measured(lab, name, learners, "cv", "test", TEST_ERROR)
-        records += part[0]
-        searches += part[1]
     about = [
         "Learned in one pass from the train part, then asked about the test part. The features of svmguide1, which are of very"
         " different sizes, are standardised by the train part; for PAMO and local models all are. The paper does not say whether its"
-        " linear learners had scaled features on svmguide1: differences of many points there are those of scaling. Parameters are"
-        f" chosen by 5-fold cross-validation on {SEARCHED:,} rows of the train part at most, those of PAMO are the paper's:"
+        " linear learners had scaled features on svmguide1, and differences of many points there may be those of scaling. Parameters"
+        f" are chosen by 5-fold cross-validation on {SEARCHED:,} rows of the train part at most, those of PAMO are the paper's:"
         " C = 0.125, alpha = 0.9.",
+        "CBCL Face is not to be had in the form that the paper used.",
     ]
-    return section(lab, "table1", "Table 1: test error", "test error", about, absent, records, searches)
+
+    def load(name: str, scale: bool) -> Problem:
+        return webspam(lab, scale) if name == "webspam" else lab.parts(name, scale=scale)
+
+    outcome = gathered(lab, load, DIMENSIONS, "cv", "test", TEST_ERROR)
+    return section(lab, "table1", "Table 1: test error", "test error", about, *outcome)
 
 
 def table2(lab: Lab) -> Section:
     """Mistake rate along one pass."""
-    absent, records, searches = [], [], []
-    for name in ("a9a", "w7a", "w8a", "ijcnn1"):
-        try:
-            raw, scaled = lab.whole(name, scale=False), lab.whole(name, scale=True)
-        except FileNotFoundError:
-            absent.append(f"The data set {name} is not at hand: onepass.datasets.load says how to get it.")
-            continue
-        learners = {row: (learner, scaled if needs_scaling(row) else raw) for row, learner in rows(raw.X.shape[1], 64).items()}
-        part = measured(lab, name, learners, "libol", "online", MISTAKE_RATE)
-        records += part[0]
-        searches += part[1]
     about = [
         "Every example is predicted, then learned from. Train and test part together (of w7a the train part: the rest is in w8a)."
         " PAMO and local models have standardised features, over all of the data as the authors of PAMO had them; the others have"
@@ -102,27 +79,55 @@ def table2(lab: Lab) -> Section:
         ' the paper\'s: 64x2, C = 0.125, alpha = 0.9. The values that C="auto" tries and the constants of its hedge were set with an'
         " eye on these data sets.",
     ]
-    return section(lab, "table2", "Table 2: mistake rate", "mistake rate", about, absent, records, searches)
+
+    def load(name: str, scale: bool) -> Problem:
+        return lab.whole(name, scale=scale)
+
+    outcome = gathered(lab, load, dict.fromkeys(("a9a", "w7a", "w8a", "ijcnn1"), 64), "libol", "online", MISTAKE_RATE)
+    return section(lab, "table2", "Table 2: mistake rate", "mistake rate", about, *outcome)
 
 
-def needs_scaling(row: str) -> bool:
-    """PAMO has standardised features, as in the paper; and so have local models, whose prototypes are means."""
-    return "PAMO" in row or "LOL" in row
+def needs_scaling(data: str, row: str) -> bool:
+    """PAMO has standardised features, as in the paper; and so have local models, whose prototypes are means. Those of svmguide1 are of
+    very different sizes."""
+    return data == "svmguide1" or "PAMO" in row or "LOL" in row
 
 
 def webspam(lab: Lab, scale: bool) -> Problem:
     """The first 200,000 rows are learned from, as in the paper."""
     data, first = lab.load("webspam"), 200_000
-    X, X_test = data.X[:first], data.X[first:]
-    if scale:
-        scaler = StandardScaler().fit(X.toarray())
-        X, X_test = scaler.transform(X.toarray()), scaler.transform(X_test.toarray())
-    return lab.some(Problem("webspam", X, data.y[:first], X_test, data.y[first:]))
+    problem = Problem("webspam", data.X[:first], data.y[:first], data.X[first:], data.y[first:])
+    return lab.some(standardised(problem) if scale else problem)
+
+
+Records = list[dict[str, Any]]
+
+
+def gathered(
+    lab: Lab, load: Callable[[str, bool], Problem], sets: dict[str, int], protocol: str, what: str, published: Published
+) -> tuple[list[str], Records, Records]:
+    """What is to be said of data sets that are absent, the records of the others, and those of the searches. `sets` has the dimensions
+    of PAMO for each."""
+    absent, records, searches = list[str](), Records(), Records()
+    for name, dimensions in sets.items():
+        try:
+            raw, scaled = load(name, False), load(name, True)
+        except FileNotFoundError:
+            absent.append(f"The data set {name} is not at hand: onepass.datasets.load says how to get it.")
+            continue
+        learners = {
+            row: (learner, scaled if needs_scaling(name, row) else raw)
+            for row, learner in rows(raw.X.shape[1], dimensions).items()
+        }
+        part = measured(lab, name, learners, protocol, what, published)
+        records += part[0]
+        searches += part[1]
+    return absent, records, searches
 
 
 def measured(
     lab: Lab, name: str, learners: dict[str, tuple[Any, Problem]], protocol: str, what: str, published: Published
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+) -> tuple[Records, Records]:
     """The records of one data set: a search for each learner but PAMO, then all permutations; and the records of the searches."""
     looks = [
         lab.search(learner, lab.some(problem, SEARCHED), protocol, {} if "PAMO" in row else None)
@@ -169,8 +174,8 @@ def section(
     what: str,
     about: list[str],
     absent: list[str],
-    records: list[dict[str, Any]],
-    searches: list[dict[str, Any]],
+    records: Records,
+    searches: Records,
 ) -> Section:
     """Figures beside the published ones."""
     if not records:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 # Okabe and Ito's palette: told apart by every kind of colour vision.
@@ -33,6 +34,23 @@ th { color: var(--soft); font-weight: 500; }
 th:first-child, td:first-child { padding-left: 0; text-align: left; }
 @media (max-width: 32rem) { svg text { font-size: 23px; } svg .fine { display: none; } }"""
 
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+{css}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+{body}
+</body>
+</html>
+"""
+
 
 def colour(i: int) -> str:
     """The i-th colour, around and around."""
@@ -62,3 +80,8 @@ def tidy(ax: Any) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(GREY)
     ax.tick_params(colors=GREY, labelcolor=INK, length=3)
+
+
+def html_page(title: str, body: str, css: str = "") -> str:
+    """A page of HTML that needs nothing else: no scripts, no fonts, no pictures from elsewhere."""
+    return PAGE.format(title=escape(title), css=CSS + css, body=body)
