@@ -109,7 +109,7 @@ def snapshot(model: Any) -> Any:
                 array = array[tuple(slice(state.n_features + 1 if axis == "features" else None) for axis in role.axes.split())]
             arrays[name] = (array.dtype, array.shape, array.tobytes())
         classes = None if state.classes is None else state.classes.tolist()
-        columns = None if state.columns is None else list(state.columns)
+        columns = None if state.names is None else state.names.first(state.n_features)
         content.append((state.form, state.dtype, state.n_features, state.grow_features, classes, columns, arrays))
     return content
 

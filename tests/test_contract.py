@@ -137,7 +137,7 @@ def snapshot(model: Any, *, names: bool = True) -> Any:
         "classes": None if state.classes is None else state.classes.tolist(),
     }
     if names:
-        content["columns"] = None if state.columns is None else list(state.columns)
+        content["columns"] = None if state.names is None else state.names.first(state.n_features)
     for name, array in state.arrays.items():
         role = state.fields.get(name.split(".")[-1])
         if role is not None:

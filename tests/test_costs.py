@@ -285,5 +285,5 @@ def test_an_unknown_update_is_refused() -> None:
 def test_learners_without_costs_keep_their_record() -> None:
     """The kernel of plain PA knows nothing of costs."""
     X, y = problem(2, 20)
-    assert type(PAClassifier().fit(X, y)._bind().model)._fields == ("w", "C", "variant")
+    assert type(PAClassifier().fit(X, y)._binding().model)._fields == ("w", "C", "variant")
     assert onepass.PAClassifier().get_params()["costs"] is None

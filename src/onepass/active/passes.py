@@ -10,9 +10,11 @@ import numpy as np
 
 from onepass.base import State
 from onepass.base.estimator import are_named
-from onepass.base.inputs import Rows, one_row, rows_of
+from onepass.base.inputs import Rows, rows_of
+from onepass.base.knowledge import Door
 from onepass.base.learner import COPIED_ALWAYS, Piece
 from onepass.base.state import Array
+from onepass.base.writing import guarded
 from onepass.compiled.gates import Active, Balanced, margin, margins
 from onepass.stages import Pipeline
 
@@ -29,33 +31,34 @@ class Pass:
         self, learner: Any, X: Any, target: Array, weights: Array | None, reach: Array, pieces: list[Piece] | None
     ) -> None:
         """`X` as `examples` gives it; `pieces` gathers the scores, if it is there."""
-        self.learner, self.core, self.stages = learner, last_of(learner), stages_of(learner)
+        self.learner, self.core, self.stages, self.steps = learner, last_of(learner), stages_of(learner), steps_of(learner)
         self.X, self.target, self.weights, self.reach, self.pieces = X, target, weights, reach, pieces
         self.n = len(target)
         self.asked = np.zeros(self.n, bool)
 
-    def go(self, classes: Any) -> None:
+    def go(self, door: Door) -> None:
         """Learn from all rows that are asked about. Either that, or an error is raised and the learner is as it was before."""
-        if self.core.__sklearn_is_fitted__():
-            self.core._check_classes(self.core._fitted(), classes)
+        if self.core._state is not None:
+            self.core._check_classes(self.core._writable(), door.classes)
             self._go_on(0)
             return
-        with self.learner._undone_on_error():  # of a fresh learner, which takes no copy
-            self._teach(0, classes)  # makes the state: the row is asked about whatever the draw
+        with guarded(*self.steps):  # of a fresh learner, which takes no copy
+            self._teach(0, door)  # makes the state: the row is asked about whatever the draw
             self.asked[0] = self.reach[0] >= 0
             if self.n > 1:
                 self._go_on(1)
 
     def _go_on(self, start: int) -> None:
         """Go from row `start` on, with a learner that has a state."""
-        state = self.core._fitted()
+        state = self.core._writable()
         grows = state.grow_classes or (self.learner._grows() if self.stages else state.grow_features)
         counts_twice = self.core.class_weight == "balanced" and state.rooms  # a row that has to wait for room would be
         if grows or counts_twice or any(stage._fields("stage") for stage in self.stages):
-            with self.learner._undone_on_error():
+            with guarded(*self.steps):
                 self._walk(start)
             return
-        rows = self.core._rows(self.learner._seen(self.X) if self.stages else self.X, state)
+        seen = self.learner._seen(self.X, [step._latest() for step in self.steps]) if self.stages else self.X
+        rows = self.core._rows(seen, state)
         with self._guarded(state, rows):
             self._run(state, rows, start)
             self._tell_stages(start + np.flatnonzero(self.asked[start:]))
@@ -64,7 +67,7 @@ class Pass:
         """Leave no trace of an error: by a copy of the state, or by looking at the data first where that is smaller."""
         small = state.nbytes <= max(rows.nbytes, COPIED_ALWAYS)
         if small or self.core._fails_late() or self.core._codes(state, self.target)[1] < self.n:
-            return self.learner._undone_on_error()
+            return guarded(*self.steps)
         self.core._check_finite(rows, state.dtype)
         return contextlib.nullcontext()
 
@@ -82,11 +85,11 @@ class Pass:
                     given = self._given(state, codes, None if self.weights is None else self.weights[start:end])
                     gate = Active(reach, self.asked[start:end], np.empty(known, state.dtype), given)
                     self.core._run_block(rows, start, codes, gate, scores)
-                    self.core._after(state, scores, codes, gate)
+                    self.core._after(self.core._writable(), scores, codes, gate)
                 else:  # a label that is none of the classes matters only if it is asked for
-                    scores[0] = self.core._scores(rows.part(start, end)).reshape(-1)
+                    scores[0] = self.core._scores(rows.part(start, end), state)[0]
                     if margin(scores[0]) <= reach[0]:
-                        self.core._refuse_label(self.target[start], start)
+                        self.core._refuse_label(state, self.target[start], start)
                 if self.pieces is not None:
                     self.pieces.append((state.classes, scores))
                 start = end
@@ -94,7 +97,7 @@ class Pass:
     def _given(self, state: State, codes: Array, weights: Array | None) -> Any:
         """The gate for the rows that are asked about."""
         if self.core.class_weight != "balanced":
-            return self.core._gate(state, self.core._bind(), codes, weights)
+            return self.core._gate(state, self.core._bind(state), codes, weights)
         a, b, _ = self.core._code(state)
         values = np.ones(len(codes), state.dtype) if weights is None else weights.astype(state.dtype)
         return Balanced(codes, a, b, state.arrays["class_counts"], values)
@@ -102,7 +105,8 @@ class Pass:
     def _tell_stages(self, taught: Array) -> None:
         """Stages that have nothing to learn still count what they see."""
         if self.stages and len(taught):
-            self.learner._through(self.X.taken(taught) if isinstance(self.X, Rows) else [self.X[t] for t in taught], None)
+            some = self.X.taken(taught) if isinstance(self.X, Rows) else [self.X[t] for t in taught]
+            self.learner._through(some, None, Door())
 
     # --- of any learner ---
 
@@ -112,31 +116,27 @@ class Pass:
             first_of(self.learner)._check_finite(self.X, self.X.dtype)
         ahead = 1
         while start < self.n:
-            state = self.core._fitted()
+            state = self.core._writable()
             stop = min(start + ahead, self.n)
-            scores = self.learner.decision_function(self._part(start, stop))
-            asked = np.flatnonzero(margins_of(scores) <= self.reach[start:stop])
+            scores = self.learner._scores_now(self._part(start, stop))
+            asked = np.flatnonzero(margins_of(scores, state) <= self.reach[start:stop])
             end = start + int(asked[0]) if len(asked) else stop
             if self.pieces is not None and end > start:
-                self.pieces.append((state.classes, scores[: end - start].reshape(end - start, -1)))
+                self.pieces.append((state.classes, scores[: end - start]))
             # what is drawn for a feature that is still to come depends on the features before it: no looking ahead then
             ahead = 1 if state.foresees else min(end - start + 1 if len(asked) else 2 * ahead, SCORED_AHEAD)
             start = end
             if len(asked):
                 if not state.grow_classes and self.core._codes(state, self.target[start : start + 1])[1] == 0:
-                    self.core._refuse_label(self.target[start], start)
-                self._teach(start)
+                    self.core._refuse_label(state, self.target[start], start)
+                self._teach(start, Door())
                 self.asked[start] = True
                 start += 1
 
-    def _teach(self, t: int, classes: Any = None) -> None:
+    def _teach(self, t: int, door: Door) -> None:
         """Learn from row t."""
-        part, target = self._part(t, t + 1), self.target[t : t + 1]
         weight = None if self.weights is None else self.weights[t : t + 1]
-        if self.stages:
-            self.learner._learn_part(part, target, classes, weight, self.pieces, are_named(part))
-        else:
-            self.core._learn(part, target, weight, classes, self.pieces)
+        self.learner._learn(self._part(t, t + 1), self.target[t : t + 1], weight, door, self.pieces)
 
     def _part(self, start: int, stop: int) -> Any:
         return self.X.part(start, stop) if isinstance(self.X, Rows) else self.X[start:stop]
@@ -150,22 +150,30 @@ def examples(X: Any, learner: Any) -> Any:
     return X if are_named(X) else rows_of(X, first, fitted=first.__sklearn_is_fitted__())
 
 
-def margins_of(scores: Array) -> Array:
-    """How far each row is from another decision; scores as `decision_function` gives them."""
-    if scores.ndim == 2 and scores.shape[1] < 2:  # without a rival nothing is sure
+def margins_of(scores: Array, state: State) -> Array:
+    """How far each row is from another decision; without a rival nothing is sure."""
+    if state.classes is None or len(state.classes) < 2:
         return np.zeros(len(scores))
     out = np.empty(len(scores))
-    margins(scores if scores.ndim == 2 else scores[:, None], out)
+    margins(scores, out)
     return out
 
 
 def margin_of(learner: Any, x: Any) -> float:
     """How far one example is from another decision."""
-    one = getattr(learner, "_bound", None)  # the quick road of learners that have one score
-    score = one.run_one(x, one.no_targets, one.none) if one is not None and one.state.form == "binary" else None
+    if isinstance(learner, Pipeline):
+        state = learner.learner._readable()
+        return float(margins_of(learner._read(lambda states: learner._scores_one(x, states)), state)[0])
+    one = learner._bound or learner._binding()
+    score = one.run_one(x, one.no_targets, one.none) if one.width == 1 and one.quick else None  # the quick road of one score
     if score is not None and score == score:
         return abs(score)
-    return float(margins_of(learner.decision_function(one_row(x)))[0])
+    return float(margins_of(learner._scores_one(x, one.state), one.state)[0])
+
+
+def steps_of(learner: Any) -> list[Any]:
+    """The steps of a pipeline, or the learner alone."""
+    return learner._all if isinstance(learner, Pipeline) else [learner]
 
 
 def stages_of(learner: Any) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, Self
 
@@ -17,10 +17,14 @@ from sklearn.utils.metaestimators import available_if
 
 from onepass.active.passes import Pass, examples, last_of, margin_of
 from onepass.base import Classifier, ModelFileError
+from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows
+from onepass.base.knowledge import Door
 from onepass.base.learner import Piece
 from onepass.base.saving import pack_steps, pack_value, unpack_value, write
 from onepass.base.state import Array
+from onepass.base.tasks import table_door
+from onepass.base.writing import guarded, locked, new_lock
 
 # The draws have a stream of their own: those of a state are numbered from 0, and would be the same numbers for the same seed.
 STREAM = (2**64 - 1) << 64
@@ -101,7 +105,7 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
         It counts as seen, and the draw is made; nothing else changes.
         """
-        with self._undone_on_error():
+        with self._writing():
             self._begin()
             margin = margin_of(self.learner_, x) if self.__sklearn_is_fitted__() else 0.0
             asks = margin <= float(self.delta) * self._odds(1).item()
@@ -111,7 +115,7 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def answer(self, x: Any, y: Any, w: float = 1.0) -> None:
         """Learn from an example, asked for or not. `w` is its weight."""
-        with self._undone_on_error():
+        with self._writing():
             self._begin()
             self.learner_.learn_one(x, y, w)
 
@@ -119,37 +123,37 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
         """Learn from one example, if its label is asked for. `w` is its weight; an example of weight 0 is not asked about."""
-        with self._undone_on_error():
+        with self._writing():
             self._begin()
             if (w != 1.0 and not self._core._weights([w], 1).any()) or self.query(x):
                 self.learner_.learn_one(x, y, w)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Start anew, and learn from the rows in their order, from those whose label is asked for."""
-        with self._undone_on_error():
+        with self._writing():
             self.__dict__.pop("learner_", None)
             self._begin()
             if self._core.max_iter != 1:
                 raise ValueError("An ActiveLearner asks about each example once: leave max_iter of its learner at 1.")
-            self._learn(X, y, sample_weight, None, None, whole=True)
+            self._learn(X, y, sample_weight, Door(whole=True, features_come=are_named(X)))
             if self.asked_ == 0:
                 raise ValueError("All sample weights are zero: there is nothing to learn from.")
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the rows in their order, from those whose label is asked for, going on from where the model is."""
-        with self._undone_on_error():
+        with self._writing():
             self._begin()
-            self._learn(X, y, sample_weight, classes, None)
+            self._learn(X, y, sample_weight, table_door(X, classes))
         return self
 
     def test_then_train(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Array:
         """`partial_fit` that returns the scores each row had before it was learned from, or not."""
         pieces: list[Piece] = []
-        with self._undone_on_error():
+        with self._writing():
             self._begin()
-            self._learn(X, y, sample_weight, classes, pieces)
-        return self._core._joined(pieces)
+            self._learn(X, y, sample_weight, table_door(X, classes), pieces)
+            return self._joined(pieces)
 
     # --- predicting ---
 
@@ -225,23 +229,48 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             self.asked_: int = 0
 
     @contextlib.contextmanager
-    def _undone_on_error(self) -> Iterator[None]:
-        """Put the counters back, and with them the place in the draws, if the block raises. The learner does so by itself."""
-        before = dict(vars(self))
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+    def _writing(self) -> Iterator[None]:
+        """One writer at a time. If the block raises, the counters, and with them the place in the draws, are put back, unless the
+        learner, which undoes its part by itself, had learned already."""
+        with self._lock:
+            before, learned = dict(vars(self)), self._examples()
+            try:
+                yield
+            except BaseException:
+                if self._examples() == learned or "learner_" not in before:
+                    for name in set(vars(self)) - set(before):
+                        delattr(self, name)
+                    self.__dict__.update(before)
+                raise
+
+    def _examples(self) -> int:
+        """How many examples the learner has learned from."""
+        return getattr(self.learner_, "t_", 0) if "learner_" in vars(self) else 0
+
+    def _joined(self, pieces: list[Piece]) -> Array:
+        return self._core._joined(pieces)
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        """However it comes to be, it has a lock of its own."""
+        model = super().__new__(cls)
+        model._lock = new_lock()
+        return model
+
+    def __getstate__(self) -> dict[str, Any]:
+        content: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in content.items() if name != "_lock"}
+
+    def __copy__(self) -> Self:
+        return self.copy()
 
     def copy(self) -> Self:
         """An independent copy, state included."""
-        other = clone(self)
-        if "learner_" in vars(self):
-            other.learner_, other._seed, other._ahead = self.learner_.copy(), self._seed, self._ahead
-            other.seen_, other.asked_ = self.seen_, self.asked_
-        return other
+        with self._lock:
+            other = clone(self)
+            if "learner_" in vars(self):
+                other.learner_, other._seed, other._ahead = self.learner_.copy(), self._seed, self._ahead
+                other.seen_, other.asked_ = self.seen_, self.asked_
+            return other
 
     # --- what is asked ---
 
@@ -261,25 +290,27 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 self._ahead = self.seen_, odds
         return odds[skipped : skipped + n]
 
-    def _learn(
-        self, X: Any, y: Any, sample_weight: Any, classes: Any, pieces: list[Piece] | None, *, whole: bool = False
-    ) -> None:
-        core = self._core
-        X = examples(X, self.learner_)
-        n = X.n if isinstance(X, Rows) else len(X)
-        target, weights = core._targets(y, n), core._weights(sample_weight, n)
-        if whole:
-            X, target, weights = core._begin_pass(X, target, weights)
-            labels = core._first_labels(target, None, core.grow is True, whole=True)
-            classes = labels if len(labels) else None
-        taught = np.ones(n, bool) if weights is None else weights > 0
-        reach = np.full(n, -1.0)  # no margin is so small
-        with np.errstate(over="ignore"):
-            reach[taught] = float(self.delta) * self._odds(int(taught.sum()))
-        one_pass = Pass(self.learner_, X, target, weights, reach, pieces)
-        one_pass.go(classes)
-        self.seen_ += int(taught.sum())
-        self.asked_ += int(one_pass.asked.sum())
+    def _learn(self, X: Any, y: Any, sample_weight: Any, door: Door, pieces: list[Piece] | None = None) -> None:
+        with self._writing():
+            self._begin()
+            core = self._core
+            X = examples(X, self.learner_)
+            n = X.n if isinstance(X, Rows) else len(X)
+            target, weights = core._targets(y, n), core._weights(sample_weight, n)
+            if door.whole:
+                X, target, weights = core._begin_pass(X, target, weights)
+                come = core.grow in (True, "labels")
+                labels = core._find_labels(target, None, not come, come)
+                door = replace(door, classes=labels if len(labels) else None)
+            taught = np.ones(n, bool) if weights is None else weights > 0
+            reach = np.full(n, -1.0)  # no margin is so small
+            with np.errstate(over="ignore"):
+                reach[taught] = float(self.delta) * self._odds(int(taught.sum()))
+            one_pass = Pass(self.learner_, X, target, weights, reach, pieces)
+            with locked(*one_pass.steps), guarded(*one_pass.steps):
+                one_pass.go(door)
+                self.seen_ += int(taught.sum())
+                self.asked_ += int(one_pass.asked.sum())
 
     # --- files ---
 
@@ -288,6 +319,10 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         write(path, *self._pack())
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        with self._lock:
+            return self._packed()
+
+    def _packed(self) -> tuple[dict[str, Any], dict[str, Array]]:
         steps = [("learner", clone(self.learner))]
         parameters = {name: pack_value(getattr(self, name)) for name in ("delta", "random_state")}
         header: dict[str, Any] = {"class": type(self).__name__, "parameters": parameters}

@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
@@ -17,18 +16,36 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 
 from onepass.base.errors import DivergedError, ModelFileError
 from onepass.base.inputs import Rows, check_name, named_values, rows_of
+from onepass.base.knowledge import Door, Start, no_labels, start_of
+from onepass.base.names import Names
 from onepass.base.saving import pack_state, pack_value, unpack_state, unpack_value, write
 from onepass.base.state import Array, Field, State
+from onepass.base.writing import new_lock
 from onepass.compiled.checks import first_bad_row
 
 
 class Estimator(BaseEstimator):
-    """Base of learners and stages. The state is all that changes while learning."""
+    """Base of learners and stages. The state is all that changes while learning.
+
+    One thread writes at a time (`_lock`), to `_state`. Readers see `_state` too, or what is `_shown` in its place while a call is
+    learned from. `_bound` is the present state's binding, where it is known to be; `_edition` changes with the parameters.
+    """
 
     _forms: ClassVar[dict[str, dict[str, Field]]] = {}
+    _known_forms: ClassVar[tuple[str, ...]] = ()
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     _state: State | None = None
+    _shown: tuple[State | None] | None = None
     _bound: Any = None
+    _lock: Any
+    _edition: object
+    grow: bool | str | None
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        """However an estimator comes to be, it has a lock of its own."""
+        estimator = super().__new__(cls)
+        estimator._lock, estimator._edition = new_lock(), object()
+        return estimator
 
     def __init_subclass__(cls, **options: Any) -> None:
         """A class has the constraints of its bases, and says its own only."""
@@ -51,14 +68,21 @@ class Estimator(BaseEstimator):
         return {}
 
     def _prepare(self, state: State) -> None:
-        """Finish fresh arrays of a model whose features are all known."""
+        """Finish fresh arrays, in which the features are those that are known at the first example."""
+
+    @classmethod
+    def _upgrade(cls, form: str, arrays: dict[str, Array]) -> None:
+        """Add what files of format 1 lack."""
 
     # --- parameters ---
 
     def __setattr__(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
-        if not name.startswith("_"):
-            object.__setattr__(self, "_bound", None)  # the records hold the old value
+        if name.startswith("_"):
+            object.__setattr__(self, name, value)
+            return
+        with self._lock:
+            object.__setattr__(self, name, value)
+            self._edition, self._bound = object(), None  # the records hold the old value
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -67,12 +91,19 @@ class Estimator(BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         content: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in content.items() if name != "_bound"}
+        own = {
+            name: value for name, value in content.items() if name not in ("_lock", "_edition", "_bound", "_shown", "_state")
+        }
+        with self._unchanging() as state:
+            return own if state is None else {**own, "_state": state.copy()}
 
     def __setstate__(self, content: dict[str, Any]) -> None:
         super().__setstate__(content)
         if self._state is not None and not all(array.flags.writeable for array in self._state.arrays.values()):
             self._state = self._state.copy()  # unpickled from a memory map
+
+    def __copy__(self) -> Self:
+        return self.copy()  # two models on one state would each bind it for themselves
 
     def _check_parameters(self) -> None:
         validate_parameter_constraints(
@@ -82,21 +113,49 @@ class Estimator(BaseEstimator):
     # --- state ---
 
     def __sklearn_is_fitted__(self) -> bool:
-        return self._state is not None
+        return self._latest() is not None
 
-    def _fitted(self) -> State:
-        if self._state is None:
+    def _latest(self) -> State | None:
+        """The state as readers see it."""
+        shown = self._shown
+        return self._state if shown is None else shown[0]
+
+    def _readable(self) -> State:
+        """The state as readers see it, where there is one."""
+        state = self._latest()
+        if state is None:
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before using this"
                 " estimator."
             )
+        return state
+
+    def _writable(self) -> State:
+        """The state as its writer sees it, where there is one."""
+        assert self._state is not None
         return self._state
 
+    def _set_state(self, state: State) -> None:
+        """Go on with another state. What was bound of the old one is void first: a reader then binds what it finds."""
+        self._bound = None
+        self._state = state
+
+    @contextlib.contextmanager
+    def _unchanging(self) -> Iterator[State | None]:
+        """The state as readers see it, and nobody writes to it in the meantime."""
+        shown = self._shown
+        if shown is not None:
+            yield shown[0]
+            return
+        with self._lock:
+            yield self._latest()
+
     def _attribute(self, name: str) -> State:
-        """The state, or the AttributeError that a fitted attribute gives on a fresh model."""
-        if self._state is None:
+        """The state as readers see it, or the AttributeError that a fitted attribute gives on a fresh model."""
+        state = self._latest()
+        if state is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: it has not learned anything yet.")
-        return self._state
+        return state
 
     @property
     def n_features_in_(self) -> int:
@@ -106,10 +165,10 @@ class Estimator(BaseEstimator):
     @property
     def feature_names_in_(self) -> Array:
         """The names of the features, where they have names."""
-        columns = self._attribute("feature_names_in_").columns
-        if columns is None:
+        state = self._attribute("feature_names_in_")
+        if state.names is None:
             raise AttributeError("the features have no names")
-        return np.array(list(columns), dtype=object)
+        return np.array(state.names.first(state.n_features), dtype=object)
 
     @property
     def t_(self) -> int:
@@ -119,35 +178,44 @@ class Estimator(BaseEstimator):
     def copy(self) -> Self:
         """An independent copy, state included."""
         other = type(self)(**self.get_params(deep=False))
-        other._state = None if self._state is None else self._state.copy()
+        with self._unchanging() as state:
+            other._state = None if state is None else state.copy()
         return other
 
-    def _new_state(self, form: str, dtype: Any, n_features: int, names: list[str] | None, **about: Any) -> State:
+    def _start(
+        self, X: Any, weights: Array | None, door: Door, find_labels: Callable[[bool, bool], Any] = no_labels
+    ) -> tuple[Start, Rows]:
+        """What a fresh model knows that is given rows or dicts, and the rows that say so."""
+        first = 0 if weights is None else int(np.argmax(weights > 0))
+        if isinstance(X, Rows):
+            return start_of(self.grow, door, X, X.names, first, find_labels), X
+        rows, names = self._rows_by_name(X[first : first + 1], Names([]), 0, grow=True)
+        return start_of(self.grow, door, rows, names, 0, find_labels), rows
+
+    def _new_state(self, form: str, start: Start) -> State:
         self._check_parameters()
-        seed = self._seed()
         state = State(
-            form, np.dtype(dtype), seed, self._fields(form), self._sizes(), self._rooms(), n_features=n_features, **about
+            form,
+            np.dtype(start.dtype),
+            self._seed(),
+            self._fields(form),
+            self._sizes(),
+            self._rooms(),
+            grow_features=start.grow_features,
+            grow_classes=start.grow_classes,
+            n_features=start.n_features,
+            known=start.n_features,
+            classes=start.labels,
+            names=None if start.names is None else Names(start.names),
         )
-        state.columns = None if names is None else {name: j for j, name in enumerate(names)}
         state.allocate()
-        if not state.grow_features:
-            self._prepare(state)
+        self._prepare(state)
         return state
 
     def _seed(self) -> int:
         if not hasattr(self, "random_state"):
             return 0
         return int(check_random_state(self.random_state).randint(2**31 - 1))
-
-    @contextlib.contextmanager
-    def _undone_on_error(self) -> Iterator[None]:
-        """Put the state back as it was if the block raises."""
-        saved = None if self._state is None else self._state.copy()
-        try:
-            yield
-        except BaseException:
-            self._state, self._bound = saved, None
-            raise
 
     # --- files ---
 
@@ -162,28 +230,33 @@ class Estimator(BaseEstimator):
     def _pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
         parameters = {name: pack_value(value) for name, value in self.get_params(deep=False).items()}
         header: dict[str, Any] = {"class": type(self).__name__, "parameters": parameters, "state": None}
-        if self._state is None:
-            return header, {}
-        return {**header, "state": pack_state(self._state)}, self._state.arrays
+        with self._unchanging() as state:
+            if state is None:
+                return header, {}
+            self._check_settled(state)
+            arrays = {name: array.copy() for name, array in state.arrays.items()}
+            return {**header, "state": pack_state(state)}, arrays
+
+    def _check_settled(self, state: State) -> None:
+        """Refuse parameters that were changed after they had shaped the state."""
 
     @classmethod
     def _unpack(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
         estimator = cls(**{name: unpack_value(value) for name, value in header["parameters"].items()})
-        if header["state"] is not None:
-            estimator._check_parameters()
-            estimator._state = unpack_state(
-                header["state"], arrays, estimator._fields(header["state"]["form"]), estimator._sizes(), estimator._rooms()
-            )
-            if missing := estimator._companions() - set(arrays):
-                raise ModelFileError(f"The model file is damaged: {', '.join(sorted(missing))} is missing.")
+        packed = header["state"]
+        if packed is None:
+            return estimator
+        estimator._check_parameters()
+        if packed["form"] not in cls._known_forms:
+            raise ModelFileError(f"The model file is damaged: a {cls.__name__} has no form {packed['form']!r}.")
+        if header.get("format") == 1:
+            cls._upgrade(packed["form"], arrays)
+        fields = estimator._fields(packed["form"])
+        state = unpack_state(packed, arrays, fields, estimator._sizes(), estimator._rooms())
+        if missing := estimator._companions() - set(arrays):
+            raise ModelFileError(f"The model file is damaged: {', '.join(sorted(missing))} is missing.")
+        estimator._state = state
         return estimator
-
-    def _columns(self, state: State) -> dict[str, int]:
-        if state.columns is None:
-            raise ValueError(
-                f"This {type(self).__name__} was fitted on {state.n_features} features without names; pass a 1-d array, not a dict."
-            )
-        return state.columns
 
     # --- features ---
 
@@ -199,15 +272,26 @@ class Estimator(BaseEstimator):
 
     def _check_width(self, width: int, state: State, *, named: bool = False) -> None:
         """Refuse another number of features, unless they may grow; columns of an array can't join features that have names."""
-        joins = named or not state.columns or width == len(state.columns)
+        joins = named or state.names is None or state.n_features in (0, width)
         if width != state.n_features and not (state.grow_features and joins):
             raise ValueError(
                 f"X has {width} features, but {type(self).__name__} is expecting {state.n_features} features as input."
             )
 
-    def _named_rows(self, examples: list[Mapping[str, Any]], state: State, *, grow: bool) -> tuple[Rows, dict[str, int]]:
-        """Dicts of features as CSR rows, and the places of features that are new; without `grow` those count for nothing."""
-        columns = self._columns(state)
+    def _check_named_features(self, state: State) -> Names:
+        if state.names is None:
+            raise ValueError(
+                f"This {type(self).__name__} was fitted on {state.n_features} features without names; pass a 1-d array, not a dict."
+            )
+        return state.names
+
+    def _named_rows(self, examples: list[Mapping[str, Any]], state: State, *, grow: bool) -> tuple[Rows, list[str]]:
+        """Dicts of features as CSR rows, and the names that are new; without `grow` those count for nothing."""
+        return self._rows_by_name(examples, self._check_named_features(state), state.n_features, grow=grow)
+
+    def _rows_by_name(
+        self, examples: list[Mapping[str, Any]], names: Names, known: int, *, grow: bool
+    ) -> tuple[Rows, list[str]]:
         newcomers: dict[str, int] = {}
         indptr, indices, values = [0], list[int](), list[float]()
         for x in examples:
@@ -215,18 +299,20 @@ class Estimator(BaseEstimator):
             self._check_named(named)
             pairs = []
             for name, value in named.items():
-                j = columns.get(name, newcomers.get(name))
+                j = names.place(name, known)
+                if j is None:
+                    j = newcomers.get(name)
                 if j is None and grow:
                     check_name(name)
-                    j = newcomers[name] = len(columns) + len(newcomers)
+                    j = newcomers[name] = known + len(newcomers)
                 if j is not None:
                     pairs.append((j, value))
             pairs.sort()
             indices.extend(j for j, _ in pairs)
             values.extend(value for _, value in pairs)
             indptr.append(len(indices))
-        csr = (np.array(indptr, np.int32), np.array(indices, np.int32), len(columns) + len(newcomers))
-        return Rows(np.array(values, float), csr), newcomers
+        csr = (np.array(indptr, np.int32), np.array(indices, np.int32), known + len(newcomers))
+        return Rows(np.array(values, float), csr, sound=True), list(newcomers)
 
     # --- refusals ---
 
@@ -234,33 +320,26 @@ class Estimator(BaseEstimator):
         for start, stop in rows.blocks():
             bad = first_bad_row(rows.block(start, stop, dtype, dtype.type(0)), stop - start)
             if bad < stop - start:
-                self._refuse(rows, start + bad)
+                self._refuse(rows, start + bad, dtype)
 
-    def _refuse(self, rows: Rows, t: int) -> NoReturn:
+    def _refuse(self, rows: Rows, t: int, dtype: np.dtype[Any]) -> NoReturn:
+        """Say what is wrong with row t."""
         values = np.asarray(rows.values(t), np.float64)
         if np.isnan(values).any():
             raise ValueError(f"Input X contains NaN (row {t}). {type(self).__name__} does not accept missing values.")
-        state = self._fitted()
         with np.errstate(over="ignore"):
-            values = values.astype(state.dtype)
+            values = values.astype(dtype)
             if np.isinf(values).any():
-                raise ValueError(f"Input X contains infinity or a value too large for {state.dtype!r} (row {t}).")
+                raise ValueError(f"Input X contains infinity or a value too large for {dtype!r} (row {t}).")
             if not np.isfinite(values @ values):
                 raise ValueError(
-                    f"Row {t} of X is too large: its squared norm overflows {state.dtype}. Scale the features first, for example"
+                    f"Row {t} of X is too large: its squared norm overflows {dtype}. Scale the features first, for example"
                     " with onepass.UnitNorm or onepass.StandardScaler."
                 )
         raise DivergedError(
             f"The scores of {type(self).__name__} are no longer finite at row {t}, though the data is. Scale the features, or use a"
             " smaller C."
         )
-
-    def _refuse_one(self, x: Any) -> NoReturn:
-        if isinstance(x, Mapping):
-            named = named_values(x)
-            self._check_named(named)
-            x = np.array(list(named.values()))
-        self._refuse(Rows(x.toarray() if sp.issparse(x) else np.asarray(x).reshape(1, -1)), 0)
 
     def _check_named(self, named: dict[str, float]) -> None:
         for name, value in named.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from struct import Struct
-from typing import Any
+from typing import Any, NoReturn
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 from sklearn.utils.validation import _check_feature_names, _get_feature_names
 
+from onepass.base.names import Names
 from onepass.compiled.checks import OUT_OF_RANGE, SORTED, csr_order
 from onepass.compiled.rows import DenseRows, SparseRows
 
@@ -23,29 +24,34 @@ BLOCK_ROWS, BLOCK_BYTES = 32768, 1 << 24
 
 
 class Rows:
-    """A table of numbers, dense or CSR, handed out in typed, read-only blocks."""
+    """A table of numbers, dense or CSR, handed out in typed, read-only blocks.
 
-    def __init__(self, values: Any, csr: tuple[Any, Any, int] | None = None, names: list[str] | None = None) -> None:
-        """Dense `values`, or those of CSR rows with csr = (indptr, indices, width)."""
+    What users give as CSR is not trusted: a block has a copy of its indices, which was looked at. That costs less than to look at all
+    of them before, and they may change while they are used.
+    """
+
+    def __init__(
+        self, values: Any, csr: tuple[Any, Any, int] | None = None, names: list[str] | None = None, *, sound: bool = False
+    ) -> None:
+        """Dense `values`, or those of CSR rows with csr = (indptr, indices, width). Those that are `sound` are known to be in order."""
         self.names = names
         self.sparse = csr is not None
+        self._sound = sound or not self.sparse
         if csr is None:
             self._values = values
             self.n, self.width = values.shape
         else:
-            indptr, indices, self.width = csr
-            # The loop is compiled for two types of indices, and trusts what it gets.
-            kind = np.int64 if np.int64 in (indptr.dtype, indices.dtype) else np.int32
-            self._indptr, self._indices = (readonly(np.ascontiguousarray(a, kind)) for a in (indptr, indices))
+            self._indptr, self._indices, self.width = csr
             self._values = readonly(np.ascontiguousarray(values))
-            self.n = len(indptr) - 1
+            self.n = len(self._indptr) - 1
 
     @property
     def data(self) -> Any:
         """The table as users know it: an array or a `csr_array`."""
         if not self.sparse:
             return self._values
-        return sp.csr_array((self._values, self._indices, self._indptr), (self.n, self.width))
+        rows = self.settled()
+        return sp.csr_array((rows._values, rows._indices, rows._indptr), (self.n, self.width))
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -63,23 +69,57 @@ class Rows:
             yield first, min(first + step, self.n)
 
     def block(self, start: int, stop: int, dtype: np.dtype[Any], bias: Any) -> Any:
-        """Rows start..stop as the record that kernels take. C-ordered data of this type is not copied."""
+        """Rows start..stop as the record that kernels take. C-ordered numbers of this type are not copied."""
         if not self.sparse:
-            return DenseRows(readonly(np.ascontiguousarray(self._values[start:stop], dtype)), bias)
-        indptr = self._indptr[start : stop + 1]
-        if self._values.dtype == dtype:
-            return SparseRows(indptr, self._indices, self._values, bias)
-        low, high = indptr[0], indptr[-1]
-        values = readonly(self._values[low:high].astype(dtype))
-        return SparseRows(readonly(indptr - low), self._indices[low:high], values, bias)
+            values = np.ascontiguousarray(self._values[start:stop], dtype)
+            return DenseRows(readonly(values if values.flags.aligned else values.copy()), bias)
+        rows = self.part(start, stop).settled()
+        with np.errstate(over="ignore"):
+            values = rows._values.astype(dtype, copy=False)
+        return SparseRows(readonly(rows._indptr), readonly(rows._indices), readonly(values), bias)
 
     def part(self, start: int, stop: int) -> Rows:
         """Some of the rows, not copied."""
         if not self.sparse:
             return Rows(self._values[start:stop], names=self.names)
-        low, high = self._indptr[start], self._indptr[stop]
-        csr = (self._indptr[start : stop + 1] - low, self._indices[low:high], self.width)
-        return Rows(self._values[low:high], csr, self.names)
+        bounds = self._indptr[start : stop + 1]
+        low, high = int(bounds[0]), int(bounds[-1])
+        if not 0 <= low <= high <= len(self._indices):
+            self._refuse_places()
+        csr = (bounds - bounds[:1], self._indices[low:high], self.width)
+        return Rows(self._values[low:high], csr, self.names, sound=self._sound)
+
+    def settled(self) -> Rows:
+        """The same rows, with places that were looked at and that nobody else can change, ascending in each row and each once."""
+        if self._sound:
+            return self
+        order, indptr = OUT_OF_RANGE, self._indptr.astype(np.int64)
+        end = indptr[-1]
+        if 0 <= end <= len(self._indices):
+            # The loop is compiled for two types of places, and trusts what it gets.
+            kind = np.int32 if self._indices.dtype == np.int32 and end < 2**31 else np.int64
+            indptr, indices = indptr.astype(kind), self._indices[:end].astype(kind)
+            order = csr_order(readonly(indptr), readonly(indices), self.width)
+        if order == OUT_OF_RANGE:
+            self._refuse_places()
+        values = self._values[:end]
+        if order != SORTED:
+            ordered = sp.csr_array((values.copy(), indices, indptr), (self.n, self.width))
+            ordered.sum_duplicates()
+            values, indices, indptr = ordered.data, ordered.indices.astype(kind), ordered.indptr.astype(kind)
+        return Rows(values, (indptr, indices, self.width), self.names, sound=True)
+
+    def _refuse_places(self) -> NoReturn:
+        raise ValueError(
+            f"X is not a valid CSR matrix: its parts do not fit, or an index lies outside its {self.width} columns."
+        )
+
+    def width_of(self, t: int) -> int:
+        """How many columns row t shows: all of a dense one, those up to its last entry of a sparse one."""
+        if not self.sparse:
+            return self.width
+        indices = self.part(t, t + 1).settled()._indices
+        return int(indices[-1]) + 1 if len(indices) else 0
 
     def taken(self, order: Any) -> Rows:
         """The rows in another order."""
@@ -95,12 +135,13 @@ class Rows:
         return np.empty(self._values.shape, self.dtype)
 
     def span(self, start: int, stop: int) -> slice:
-        """Where the numbers of some rows are in `room`."""
+        """Where the numbers of some settled rows are in `room`."""
         return slice(self._indptr[start], self._indptr[stop]) if self.sparse else slice(start, stop)
 
     def with_values(self, values: Any) -> Rows:
         """The same places with other numbers, in the order of `room`."""
-        return Rows(values, (self._indptr, self._indices, self.width) if self.sparse else None, self.names)
+        csr = (self._indptr, self._indices, self.width) if self.sparse else None
+        return Rows(values, csr, self.names, sound=self._sound)
 
     def values(self, t: int) -> Any:
         """The stored numbers of row t."""
@@ -108,7 +149,14 @@ class Rows:
 
 
 def from_csr(X: Any, names: list[str] | None = None) -> Rows:
-    """Rows of a scipy CSR matrix, whose indices ascend."""
+    """Rows of a scipy CSR matrix."""
+    parts = X.data, X.indices, X.indptr
+    fits = all(type(part) is np.ndarray and part.ndim == 1 for part in parts) and len(X.indptr) == X.shape[0] + 1
+    if not fits or X.indices.dtype.kind not in "iu" or X.indptr.dtype.kind not in "iu" or len(X.data) != len(X.indices):
+        raise ValueError(
+            f"X is not a valid CSR matrix: data, indices and indptr must be arrays of one axis, indices and indptr of whole numbers;"
+            f" got shapes {[np.shape(part) for part in parts]} for {X.shape[0]} rows."
+        )
     return Rows(X.data, (X.indptr, X.indices, X.shape[1]), names)
 
 
@@ -136,32 +184,18 @@ def rows_of(X: Any, estimator: Any, *, fitted: bool) -> Rows:
             _check_feature_names(estimator, X, reset=False)
         return Rows(X)
     if type(X) in (sp.csr_array, sp.csr_matrix) and X.ndim == 2 and X.dtype in FLOATS and X.shape[0] and X.shape[1]:
-        return from_csr(_canonical(X))
+        return from_csr(X)
     if fitted:
         _check_feature_names(estimator, X, reset=False)
     names = names_of(X)
     if nw.dependencies.is_into_dataframe(X) and not nw.dependencies.is_pandas_dataframe(X):
         X = nw.from_native(X, eager_only=True).to_numpy()
     if sp.issparse(X):
-        X = X.tocsr() if X.format != "csr" else X
+        X = from_csr(X).data if X.format == "csr" else X.tocsr()  # looked at before others read it
     checked = check_array(
         X, accept_sparse="csr", accept_large_sparse=True, ensure_all_finite=False, estimator=estimator, input_name="X"
     )
-    return from_csr(_canonical(checked), names) if sp.issparse(checked) else Rows(np.asarray(checked), names=names)
-
-
-def _canonical(X: Any) -> Any:
-    """CSR with ascending indices, each once; the user's matrix is left as it is."""
-    fits = len(X.indptr) == X.shape[0] + 1 and len(X.data) == len(X.indices)
-    order = csr_order(readonly(X.indptr), readonly(X.indices), X.shape[1]) if fits else OUT_OF_RANGE
-    if order == OUT_OF_RANGE:
-        raise ValueError(
-            f"X is not a valid CSR matrix: its parts do not fit, or an index lies outside its {X.shape[1]} columns."
-        )
-    if order != SORTED:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
+    return from_csr(checked, names) if sp.issparse(checked) else Rows(np.asarray(checked), names=names)
 
 
 def one_row(x: Any) -> Any:
@@ -205,11 +239,12 @@ def named_values(x: Mapping[str, Any]) -> dict[str, float]:
 Places = tuple[list[str], Any, Any, Any, Callable[..., bytes]]
 
 
-def places(columns: dict[str, int] | None, x: dict[str, Any], ignore_new: bool, dtype: np.dtype[Any]) -> Places | None:
-    """The places of a dict's features, good for every dict with the same keys in the same order; None if it needs a closer look."""
-    if columns is None or not all(isinstance(value, float | int) for value in x.values()):
+def places(names: Names | None, n: int, x: dict[str, Any], ignore_new: bool, dtype: np.dtype[Any]) -> Places | None:
+    """The places of a dict's features among the first n, good for every dict with the same keys in the same order; None if it needs a
+    closer look."""
+    if names is None or not all(isinstance(value, float | int) for value in x.values()):
         return None
-    found = [(j, position) for position, name in enumerate(x) if (j := columns.get(name)) is not None]
+    found = [(j, position) for position, name in enumerate(x) if (j := names.place(name, n)) is not None]
     if len(found) < len(x) and not ignore_new:
         return None
     order = None

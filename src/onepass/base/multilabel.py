@@ -11,9 +11,10 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_consistent_length
 
 from onepass.base.inputs import Rows
+from onepass.base.knowledge import Start
 from onepass.base.labels import classes_of, declared_classes, label_array
 from onepass.base.state import Array, State
-from onepass.base.tasks import FLOAT64, Labelled
+from onepass.base.tasks import Labelled
 
 
 @dataclass(frozen=True)
@@ -202,16 +203,19 @@ class Multilabel(Labelled):
 
     def decision_function(self, X: Any) -> Array:
         """The score of each label, (n, L), positive for those that are predicted."""
-        return self._scores(X)
+        return self._decisions(X, self._readable())
 
     def predict(self, X: Any) -> Array:
         """The labels of each row as an indicator matrix, (n, L), its columns in the order of `classes_`."""
-        return (self._scores(X) > 0).astype(np.int64)
+        return self._predicted(X, self._readable())
+
+    def _predicted(self, X: Any, state: State) -> Array:
+        return (self._scores(X, state) > 0).astype(np.int64)
 
     def predict_one(self, x: Any) -> set[Any]:
         """The set of labels of one example; empty while no label is known."""
-        scores = self._scores_one(x)
-        return set() if scores is None else self._decided(scores)
+        state = self._latest()
+        return set() if state is None else self._decided(self._scores_one(x, state), state)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of rows whose set of labels is predicted exactly."""
@@ -234,9 +238,12 @@ class Multilabel(Labelled):
 
     # --- what the base asks ---
 
-    def _decided(self, scores: Array) -> set[Any]:
+    _known_forms: ClassVar[tuple[str, ...]] = ("multiclass",)
+
+    def _decided(self, scores: Array, state: State) -> set[Any]:
         """The set of labels that one example's scores mean."""
-        return set(self.classes_[scores[0] > 0].tolist())
+        assert state.classes is not None
+        return set(state.classes[scores[0] > 0].tolist())
 
     def _width(self, state: State) -> int:
         assert state.classes is not None
@@ -273,14 +280,13 @@ class Multilabel(Labelled):
 
         return coder
 
-    def _admit(self, state: State, target: Array) -> Array:
+    def _admit(self, state: State, target: Array) -> tuple[State, Any]:
         assert state.classes is not None
         newcomers = target[~_places(target, state.classes)[1]]
         for label in newcomers:
-            state.check_label(label)
-        for label in newcomers:
-            state.add_class(label)
-        return np.searchsorted(state.classes, newcomers)
+            state, _ = state.with_class(label)
+        assert state.classes is not None
+        return state, np.searchsorted(state.classes, newcomers)
 
     def _check_targets(self, state: State, target: Indicator | LabelSets) -> None:
         if state.grow_classes and target.labels is not None:
@@ -289,36 +295,28 @@ class Multilabel(Labelled):
             return
         _, known = self._codes(state, target)
         if known < len(target):
-            self._refuse_label(target[known], known)
+            self._refuse_label(state, target[known], known)
 
-    def _refuse_label(self, label: Any, t: int) -> NoReturn:
+    def _refuse_label(self, state: State, label: Any, t: int) -> NoReturn:
         """Name the first label of a row that is not known."""
-        classes = self.classes_
-        super()._refuse_label(label[~_places(label, classes)[1]][0], t)
+        assert state.classes is not None
+        super()._refuse_label(state, label[~_places(label, state.classes)[1]][0], t)
 
-    def _first_state(
-        self, rows: Rows | None, names: list[str] | None, target: Indicator | LabelSets, classes: Any, grow: bool, whole: bool
-    ) -> State:
+    def _find_labels(self, target: Indicator | LabelSets, classes: Any, whole: bool, come: bool) -> Array:
         given = self.classes if classes is None else classes
         if given is not None:
-            labels = self._declared(given, target)
-        elif target.labels is None or (whole and self.grow is not True):
+            return self._declared(given, target)
+        if target.labels is None or whole:
             labels = np.arange(target.width) if target.labels is None else classes_of(target.labels)
             if len(labels) == 0:
-                raise ValueError("y names no label at all: pass `classes`, or let the model grow with grow=True.")
-        elif grow:
-            labels = target.labels[:0]
-        else:
-            raise ValueError("classes must be passed on the first call to partial_fit.")
-        return self._new_state(
-            "multiclass",
-            FLOAT64 if rows is None else rows.dtype,
-            0 if rows is None or grow else rows.width,
-            names,
-            classes=labels,
-            grow_features=grow,
-            grow_classes=len(labels) == 0,
-        )
+                raise ValueError('y names no label at all: pass `classes`, or let labels come up with grow="labels".')
+            return labels
+        if come:
+            return target.labels[:0]
+        raise ValueError("classes must be passed on the first call to partial_fit.")
+
+    def _first_state(self, start: Start, rows: Rows) -> State:
+        return self._new_state("multiclass", start)
 
     def _declared(self, given: Any, target: Indicator | LabelSets) -> Array:
         labels = declared_classes(given, least=1)

@@ -20,9 +20,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from onepass.base.errors import ModelFileError
+from onepass.base.names import Names
 from onepass.base.state import Array, Field, State
 
-FORMAT = 1
+FORMAT = 2  # 1: a state had no `known` and `turned`
 
 
 def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, Array]) -> None:
@@ -65,7 +66,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
     except (SafetensorError, KeyError, TypeError, ValueError, OSError) as error:
         raise ModelFileError(f"{os.fspath(path)} is not a model file of onepass ({type(error).__name__}: {error}).") from None
-    if header.get("format") != FORMAT:
+    if header.get("format") not in (1, FORMAT):
         raise ModelFileError(
             f"{os.fspath(path)} has model format {header.get('format')!r}; this version of onepass reads format {FORMAT}."
             " Use the version that wrote it."
@@ -82,9 +83,11 @@ def pack_state(state: State) -> dict[str, Any]:
         "grow_features": state.grow_features,
         "grow_classes": state.grow_classes,
         "n_features": state.n_features,
+        "known": state.known,
+        "turned": state.turned,
         "n_iter": state.n_iter,
         "classes": None if state.classes is None else {"kind": state.classes.dtype.str, "labels": state.classes.tolist()},
-        "columns": None if state.columns is None else list(state.columns),
+        "columns": None if state.names is None else state.names.first(state.n_features),
     }
 
 
@@ -103,12 +106,17 @@ def unpack_state(
         grow_features=packed["grow_features"],
         grow_classes=packed["grow_classes"],
         n_features=packed["n_features"],
+        known=packed.get("known", 0),
+        turned=packed.get("turned", False),
         n_iter=packed["n_iter"],
         classes=None if classes is None else np.array(classes["labels"], classes["kind"]),
-        columns=None if columns is None else {name: j for j, name in enumerate(columns)},
+        names=None if columns is None else Names(columns),
         arrays={name: array.copy() for name, array in arrays.items()},
     )
-    state.check()
+    state.measure_rooms()
+    flaw = "it names a feature twice" if state.names is not None and not state.names.are_unique() else state.flaw()
+    if flaw is not None:
+        raise ModelFileError(f"The model file is damaged: {flaw}.")
     return state
 
 
@@ -135,7 +143,7 @@ def unpack(header: dict[str, Any], arrays: dict[str, Array], known: dict[str, An
     steps = {}
     for name, of_step in header["steps"]:
         mine = {key.removeprefix(f"{name}/"): array for key, array in arrays.items() if key.startswith(f"{name}/")}
-        steps[name] = unpack(of_step, mine, known)
+        steps[name] = unpack({"format": header["format"], **of_step}, mine, known)
     return cls._unpack(header, steps)
 
 

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import copy
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from onepass.base.errors import ModelFileError
+from onepass.base.names import Names
 from onepass.compiled.loop import UPDATES, T
 
 Array = npt.NDArray[Any]
+
+# Arrays that a learner may have beside its fields, for options that all of them share, and their types and lengths.
+COMPANIONS: dict[str, tuple[Any, int | str]] = {
+    "clock": (np.float64, 4),
+    "pocket": (np.int64, 3),
+    "platt": (np.float64, 5),
+    "class_counts": (np.int64, "classes"),
+}
 
 
 @dataclass(frozen=True)
@@ -23,13 +31,19 @@ class Field:
     `axes` names its axes: "features" (one entry more than there are features, slot 0 being the bias), "classes", "ranks" (one entry
     more than there are classes, slot 0 being a threshold), "one", a size that the learner gives, "candidates" (in front of all others),
     or a room: an axis that grows when it is full. New entries are `start` (of a square matrix, those on its diagonal; the others are
-    zero), or drawn: "uniform" from U(-0.1, 0.1), "normal" from N(0, 1). `exact` numbers are float64 whatever the type of the data
-    (counts and sums), and `whole` ones int64.
+    zero), or drawn: "uniform" from U(-0.1, 0.1), "normal" from N(0, 1); with `fan_in` the rows of features are divided by the root of
+    how many were known at the first example. `exact` numbers are float64 whatever the type of the data (counts and sums), and `whole`
+    ones int64.
 
     `additive` says that the scores are linear in the array and that it changes by the verbs for weights only, so that it can be
     averaged lazily; the other arrays beside it are then taken as they are. Where no array is additive, all are blended as wholes.
 
     `foreseen` says that a feature counts in a score even before its entry exists, as what is drawn does.
+
+    `turn` says what becomes of the array when a third label comes, and the form for two classes turns into that for many. An array
+    that then has an axis for the classes is split: a becomes -a/2 and a/2, so that scores differ as before; "copy" gives a to both. One
+    without stays as it is, or is halved ("halve"; of a square matrix, the diagonal). A learner lists the fields of both forms in the
+    same order.
     """
 
     axes: str
@@ -39,15 +53,31 @@ class Field:
     exact: bool = False
     whole: bool = False
     foreseen: bool = False
+    fan_in: bool = False
+    turn: str | None = None
+
+    @property
+    def square(self) -> bool:
+        axes = self.axes.split()
+        return len(axes) == 2 and axes[0] == axes[1]
 
 
 # The factor of weights that are kept as `scale * w`, so that shrinking them all takes one multiplication.
 SCALE = Field("one", start=1.0, exact=True)
 
 
+def no_steps() -> Array:
+    """The counter of a state that nobody has written to: see `compiled/pulse.py`."""
+    return np.zeros(1, np.int64)
+
+
 @dataclass
 class State:
-    """Arrays by name, and what they are about. Arrays may hold spare room at the end of their features axis, and in their rooms."""
+    """Arrays by name, and what they are about. Arrays may hold spare room at the end of their features axis, and in their rooms.
+
+    A state never changes its shape: what makes it larger gives another state, of which all arrays are new, or all the same where there
+    was spare room. So whoever holds a state, a reader in another thread or an error handler, holds one whole version of the model.
+    """
 
     form: str
     dtype: np.dtype[Any]
@@ -58,11 +88,19 @@ class State:
     grow_features: bool = False
     grow_classes: bool = False
     n_features: int = 0
+    known: int = 0  # how many features were known at the first example
+    turned: bool = False  # whether the form for two classes has turned into that for many
     n_iter: int = 0
-    version: int = 0  # counts the times that arrays were replaced
     classes: Array | None = None
-    columns: dict[str, int] | None = None  # features by name, where they have names
+    names: Names | None = None  # of the features, where they have names
     arrays: dict[str, Array] = field(default_factory=dict)
+    pulse: Array = field(default_factory=no_steps)
+    bound: Any = field(
+        default=None, init=False, repr=False
+    )  # the records and entry points for these arrays, once they are made
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "bound": None}
 
     @property
     def t(self) -> int:
@@ -90,15 +128,25 @@ class State:
         )
 
     @property
+    def undecided(self) -> bool:
+        """Whether there are not yet two labels to tell apart."""
+        return self.form == "binary" and self.classes is not None and len(self.classes) < 2
+
+    @property
     def nbytes(self) -> int:
         return sum(array.nbytes for array in self.arrays.values())
 
     def copy(self) -> State:
-        other = copy.copy(self)
-        other.arrays = {name: array.copy() for name, array in self.arrays.items()}
-        other.columns = None if self.columns is None else dict(self.columns)
-        other.rooms = dict(self.rooms)
-        return other
+        return replace(
+            self,
+            arrays={name: array.copy() for name, array in self.arrays.items()},
+            names=None if self.names is None else Names(self.names.first(self.n_features)),
+            pulse=no_steps(),
+        )
+
+    def set_aside(self) -> State:
+        """A copy to go back to, or to look at while this one changes. It has the same writer, and shares the names."""
+        return replace(self, arrays={name: array.copy() for name, array in self.arrays.items()}, pulse=no_steps())
 
     def allocate(self) -> None:
         """Make the arrays for the present number of features and classes."""
@@ -128,30 +176,70 @@ class State:
         self.arrays["pocket"] = np.zeros(3, np.int64)
         self.arrays |= {f"pocket.{name}": self.arrays[name].copy() for name in self.additive()}
 
-    def widen(self, n_features: int) -> bool:
-        """Make room for more features; old entries keep their place and their values. Whether any array had to be made anew."""
-        self.n_features = n_features
-        return self._stretch("features", n_features + 1)
+    # --- larger states ---
 
-    def extend(self, room: str, size: int) -> None:
-        """Make an axis that is full longer."""
-        self.rooms[room] = size
-        self._stretch(room, size)
+    def widened(self, n_features: int, newcomers: Iterable[str] = ()) -> State:
+        """The state with more features; old entries keep their place and their values."""
+        names = self.names if self.names is None else self.names.grown(newcomers, self.n_features)
+        if self.room >= n_features:
+            return replace(self, n_features=n_features, names=names)
+        return replace(self._stretched({"features": n_features + 1}), n_features=n_features, names=names)
 
-    def _stretch(self, axis: str, least: int) -> bool:
-        anew = False
+    def extended(self, rooms: dict[str, int]) -> State:
+        """The state with axes that were full made longer."""
+        return replace(self._stretched(rooms), rooms={**self.rooms, **rooms})
+
+    def _stretched(self, least: dict[str, int]) -> State:
+        arrays = {}
         for name, array in self.arrays.items():
-            role = self.fields.get(name.split(".")[-1])
-            axes = [] if role is None else role.axes.split()
-            if axis not in axes or array.shape[axes.index(axis)] >= least:
+            axes = self._axes(name)
+            wanted = {axis: size for axis, size in least.items() if axis in axes and array.shape[axes.index(axis)] < size}
+            if not wanted:
+                arrays[name] = array.copy()
                 continue
-            size = max(least, array.shape[axes.index(axis)] * 3 // 2) if axis == "features" else least
-            longer = self._entries(name, {**self._extent(), axis: size})
+            if "features" in wanted:
+                wanted["features"] = max(wanted["features"], array.shape[axes.index("features")] * 3 // 2)
+            longer = self._entries(name, {**self._extent(), **dict(zip(axes, array.shape, strict=True)), **wanted})
             longer[tuple(slice(size) for size in array.shape)] = array
-            self.arrays[name] = longer
-            anew = True
-        self.version += anew
-        return anew
+            arrays[name] = longer
+        return replace(self, arrays=arrays, pulse=no_steps())
+
+    def with_class(self, label: Any) -> tuple[State, int]:
+        """The state with a new label, in sorted order and with fresh weights, and the place of the label."""
+        assert self.classes is not None
+        self.check_label(label)
+        known, label = self.classes.tolist(), np.asarray(label).item()
+        order = len(known)
+        k = int(np.searchsorted(self.classes, label)) if order else 0
+        arrays = {}
+        for name, array in self.arrays.items():
+            arrays[name] = array.copy()
+            axes = self._axes(name)
+            for i, axis in enumerate(axes):
+                if axis in ("classes", "ranks"):
+                    extent = dict(zip(axes, array.shape, strict=True))
+                    fresh = self._entries(name, {**extent, axis: 1}, first=order)
+                    place = k + (axis == "ranks")
+                    arrays[name] = np.ascontiguousarray(np.insert(array, place, fresh.take(0, axis=i), axis=i))
+        if "class_counts" in arrays:
+            arrays["class_counts"] = np.insert(arrays["class_counts"], k, 0)
+        classes = np.array([*known[:k], label, *known[k:]])
+        return replace(self, classes=classes, arrays=arrays, pulse=no_steps()), k
+
+    def turn(self, fields: dict[str, Field]) -> State:
+        """The state in the form for many classes, whose fields these are: the same scores, in another form."""
+        new_names = dict(zip(self.fields, fields, strict=True))
+        arrays = {}
+        for name, array in self.arrays.items():
+            kind, dot, plain = name.rpartition(".")
+            if plain in new_names:
+                other = new_names[plain]
+                arrays[f"{kind}{dot}{other}"] = _turned(array, self.fields[plain], fields[other])
+            else:
+                arrays[name] = array.copy()
+        return replace(self, form="multiclass", fields=fields, turned=True, arrays=arrays, pulse=no_steps())
+
+    # --- what is sound ---
 
     def check_label(self, label: Any) -> None:
         """Refuse a new label that is not finite, or that cannot be sorted among the others."""
@@ -162,86 +250,90 @@ class State:
             known = self.classes.tolist()
             raise TypeError(f"The label {np.asarray(label).item()!r} is of another kind than the labels so far, {known}.")
 
-    def add_class(self, label: Any) -> int:
-        """Take in a new label, in sorted order, with fresh weights; its index."""
-        assert self.classes is not None
-        self.check_label(label)
-        known, label = self.classes.tolist(), np.asarray(label).item()
-        order = len(known)
-        k = int(np.searchsorted(self.classes, label)) if order else 0
-        for name, array in list(self.arrays.items()):
-            role = self.fields.get(name.split(".")[-1])
-            axes = [] if role is None else role.axes.split()
-            for i, axis in enumerate(axes):
-                if axis in ("classes", "ranks"):
-                    extent = dict(zip(axes, array.shape, strict=True))
-                    fresh = self._entries(name, {**extent, axis: 1}, first=order)
-                    place = k + (axis == "ranks")
-                    self.arrays[name] = np.ascontiguousarray(np.insert(array, place, fresh.take(0, axis=i), axis=i))
-        if "class_counts" in self.arrays:
-            self.arrays["class_counts"] = np.insert(self.arrays["class_counts"], k, 0)
-        self.classes = np.array([*known[:k], label, *known[k:]])
-        self.version += 1
-        return k
+    def flaw(self) -> str | None:
+        """What is wrong with the state, if anything: machine code follows lengths and types wherever they lead."""
+        if self.n_features < 0 or (self.names is not None and len(self.names) < self.n_features):
+            return "its features and their names do not agree"
+        if flaw := self._flaw_of_labels():
+            return flaw
+        expected = self._expected()
+        for name, array in self.arrays.items():
+            if name not in expected:
+                return f"it has an array {name!r} that means nothing here"
+            dtype, shape = expected[name]
+            flags = array.flags
+            if (
+                array.dtype != dtype
+                or array.ndim != len(shape)
+                or not (flags.c_contiguous and flags.aligned and flags.writeable)
+                or not self._fits(name, array.shape, shape)
+            ):
+                return f"its array {name!r} has the wrong shape or type"
+        if missing := [name for name in expected if name not in self.arrays]:
+            return f"its array {missing[0]!r} is missing"
+        for axis in ("features", *self.rooms):
+            sizes = {
+                size
+                for name, array in self.arrays.items()
+                for kind, size in zip(self._axes(name), array.shape, strict=False)
+                if kind == axis
+            }
+            if len(sizes) > 1:
+                return f"its arrays have room for different numbers of {axis}"
+        return None
 
-    def check(self) -> None:
-        """Raise ModelFileError unless every array has the type and at least the shape that the loop relies on."""
-        if self.n_features < 0 or (self.columns is not None and len(self.columns) != self.n_features):
-            raise ModelFileError("The model file is damaged: its features and their names do not agree.")
+    def _flaw_of_labels(self) -> str | None:
         labels = self.classes
-        if self.form in ("binary", "multiclass") and (
+        if self.form not in ("binary", "multiclass"):
+            return None if labels is None else "it has labels, and no classes"
+        if (
             labels is None
             or labels.ndim != 1
             or labels.dtype.kind not in "biufU"
+            or (labels.dtype.kind == "f" and not np.isfinite(labels).all())
             or not (labels[:-1] < labels[1:]).all()
-            or (self.form == "binary" and len(labels) != 2)
+            or (self.form == "binary" and (len(labels) > 2 or (len(labels) < 2 and not self.grow_classes)))
         ):
-            raise ModelFileError("The model file is damaged: its labels are not those of a classifier.")
+            return "its labels are not those of a classifier"
+        return None
+
+    def _expected(self) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
+        """The arrays that there have to be, with their types and the least of their shapes."""
         extent = self._extent()
         expected: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {"count": (np.dtype(np.int64), (2,))}
         for name, role in self.fields.items():
             expected[name] = (self._dtype(role), tuple(extent[axis] for axis in role.axes.split()))
-        if "clock" in self.arrays:
-            expected["clock"] = (np.dtype(np.float64), (4,))
-            for name in self.averages():
-                plain = name.rpartition(".")[2]
-                dtype, shape = expected[plain]
-                expected[name] = (dtype, self.arrays[plain].shape if plain in self.arrays else shape)
+        for name, (dtype, length) in COMPANIONS.items():
+            if name in self.arrays:
+                expected[name] = (np.dtype(dtype), (extent["classes"] if isinstance(length, str) else length,))
+        beside = self.averages() if "clock" in self.arrays else []
         if "pocket" in self.arrays:
-            expected["pocket"] = (np.dtype(np.int64), (3,))
-            for name in self.additive():
-                dtype, shape = expected[name]
-                expected[f"pocket.{name}"] = (dtype, self.arrays[name].shape if name in self.arrays else shape)
-        if "platt" in self.arrays:
-            expected["platt"] = (np.dtype(np.float64), (5,))
-        if "class_counts" in self.arrays:
-            expected["class_counts"] = (np.dtype(np.int64), (extent["classes"],))
-        for name, (dtype, shape) in expected.items():
-            array = self.arrays.get(name)
-            if array is None or array.dtype != dtype or array.ndim != len(shape) or not self._fits(name, array.shape, shape):
-                raise ModelFileError(
-                    f"The model file is damaged: its array {name!r} is missing or has the wrong shape or type."
-                )
-        for axis in ("features", *self.rooms):
-            sizes = {
-                size
-                for name, role in self.fields.items()
-                for kind, size in zip(role.axes.split(), self.arrays[name].shape, strict=True)
-                if kind == axis
-            }
-            if len(sizes) > 1:
-                raise ModelFileError(f"The model file is damaged: its arrays have room for different numbers of {axis}.")
-            if axis in self.rooms:
-                self.rooms[axis] = max(sizes, default=0)
+            beside += [f"pocket.{name}" for name in self.additive()]
+        for name in beside:
+            plain = name.rpartition(".")[2]
+            dtype, shape = expected[plain]
+            expected[name] = (dtype, self.arrays[plain].shape if plain in self.arrays else shape)
+        return expected
+
+    def measure_rooms(self) -> None:
+        """Take the sizes of the rooms from the arrays of a file."""
+        for name, role in self.fields.items():
+            shape = self.arrays[name].shape if name in self.arrays else ()
+            for axis, size in zip(role.axes.split(), shape, strict=False):
+                if axis in self.rooms:
+                    self.rooms[axis] = max(self.rooms[axis], size)
+
+    def _axes(self, name: str) -> list[str]:
+        role = self.fields.get(name.rpartition(".")[2])
+        return [] if role is None else role.axes.split()
 
     def _dtype(self, role: Field) -> np.dtype[Any]:
         return np.dtype(np.int64 if role.whole else np.float64) if role.exact or role.whole else self.dtype
 
     def _fits(self, name: str, shape: tuple[int, ...], least: tuple[int, ...]) -> bool:
-        role = self.fields.get(name)
-        axes = role.axes.split() if role else [""] * len(shape)
+        axes = self._axes(name) if name in self.fields else [""] * len(shape)
         return all(
-            size >= wanted if axis == "features" or axis in self.rooms else size == wanted
+            size >= wanted if axis == "features" else size == wanted
             for axis, size, wanted in zip(axes, shape, least, strict=True)
         )
 
@@ -259,15 +351,38 @@ class State:
         if not role.draw or kind == "gap":
             fresh = np.zeros(shape, self._dtype(role))
             if kind != "gap":
-                axes = role.axes.split()
-                (np.einsum("ii->i", fresh) if len(axes) == 2 and axes[0] == axes[1] else fresh)[...] = role.start
+                halved = self.turned and role.turn == "halve"
+                (_diagonal(fresh) if role.square else fresh)[...] = role.start / 2 if halved else role.start
             return fresh
         own = shape[1:] if role.axes.startswith("candidates") else shape  # all candidates start from the same numbers
         rows, width = (1, *own)[-2:]
         stream = list(self.fields).index(plain)
         numbers = drawn(self.seed, stream, first, rows, width)
         numbers = 0.2 * numbers - 0.1 if role.draw == "uniform" else ndtri(np.maximum(numbers, 2.0**-54))
+        if role.fan_in:
+            numbers[1:] /= np.sqrt(max(self.known, 1))
         return np.broadcast_to(numbers.reshape(own), shape).astype(self.dtype, order="C")
+
+
+def _diagonal(square: Array) -> Array:
+    return np.einsum("ii->i", square)
+
+
+def _turned(array: Array, role: Field, new: Field) -> Array:
+    """An array of the form for two classes, of this role, in its role in the form for many."""
+    axes, new_axes = role.axes.split(), new.axes.split()
+    if "classes" not in new_axes:
+        turned = array.copy()
+        if new.turn == "halve":
+            (_diagonal(turned) if new.square else turned)[...] /= 2
+        return turned
+    if "pair" in axes:  # what tells the classes apart, and what they have in common
+        apart, common = np.moveaxis(array, axes.index("pair"), 0)
+        both = (common - apart) / 2, (common + apart) / 2
+    else:
+        one = array.take(0, axis=axes.index("one")) if "one" in axes else array
+        both = (one, one) if new.turn == "copy" else (-one / 2, one / 2)
+    return np.ascontiguousarray(np.stack(both, axis=new_axes.index("classes")))
 
 
 def drawn(seed: int, stream: int, first: int, rows: int, width: int) -> Array:

@@ -15,16 +15,17 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from onepass.base.binding import Bound
+from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows, named_values
+from onepass.base.knowledge import Door, Start
 from onepass.base.labels import classes_of, declared_classes, encode_labels, label_array
-from onepass.base.learner import Learner, Piece, _Bound
+from onepass.base.learner import Learner, Piece
 from onepass.base.state import Array, State
 from onepass.compiled.calibration import START as PLATT_START
 from onepass.compiled.calibration import calibrate_binary, calibrate_multiclass, probabilities
 from onepass.compiled.checks import balance
 from onepass.compiled.loop import Weights
-
-FLOAT64 = np.dtype(np.float64)
 
 
 @dataclass(eq=False, repr=False)
@@ -45,7 +46,7 @@ class Labelled(ClassifierMixin, Learner):
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the rows in their order, once, going on from where the model is."""
-        self._learn(X, y, sample_weight, classes)
+        self._learn(X, y, sample_weight, table_door(X, classes))
         return self
 
     def test_then_train(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Array:
@@ -55,14 +56,23 @@ class Labelled(ClassifierMixin, Learner):
         Exactly what `decision_function` would have said of the row just then.
         """
         pieces: list[Piece] = []
-        self._learn(X, y, sample_weight, classes, pieces)
-        return self._joined(pieces)
+        with self._lock:
+            self._learn(X, y, sample_weight, table_door(X, classes), pieces)
+            return self._joined(pieces)
+
+
+def table_door(X: Any, classes: Any = None) -> Door:
+    """What a table can tell a fresh model: as in scikit-learn, arrays have all features, and labels are told. Dicts tell neither."""
+    return Door(classes, labels_come=are_named(X), features_come=are_named(X))
 
 
 @dataclass(eq=False, repr=False)
 class Classifier(Labelled):
-    """A learner of one label a row. Two classes known from the start have the form "binary" (one score; 0 and above is
-    `classes_[1]`); everything else has the form "multiclass" (a score a class; the largest wins, the first among equals)."""
+    """A learner of one label a row. Up to two classes have the form "binary" (one score; 0 and above is `classes_[1]`); more have the
+    form "multiclass" (a score a class; the largest wins, the first among equals). A model whose labels come up as they may begins
+    with the first, learns from when it knows two, and turns into the second when a third comes."""
+
+    _known_forms: ClassVar[tuple[str, ...]] = ("binary", "multiclass")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "class_weight": [dict, StrOptions({"balanced"}), None],
@@ -74,57 +84,72 @@ class Classifier(Labelled):
     calibrate: bool = False
 
     def decision_function(self, X: Any) -> Array:
-        """The score of each row: (n,) for two classes, positive for `classes_[1]`; (n, K) for more."""
-        return self._scores(X)
+        """The score of each row: (n,) for two classes, positive for `classes_[1]`; (n, K) for more. NaN while less than two labels
+        are known."""
+        return self._decisions(X, self._readable())
 
     def predict(self, X: Any) -> Array:
         """The label of each row."""
-        state = self._fitted()
+        return self._predicted(X, self._readable())
+
+    def _predicted(self, X: Any, state: State) -> Array:
         assert state.classes is not None
         if len(state.classes) == 0:
             raise NotFittedError(f"This {type(self).__name__} instance has seen no label yet: it has nothing to predict.")
-        scores = self._scores(X)
-        return state.classes[np.argmax(scores, axis=1) if scores.ndim == 2 else (scores >= 0).astype(np.intp)]
+        scores = self._scores(X, state)
+        if len(state.classes) == 1:
+            return np.repeat(state.classes, len(scores))
+        return state.classes[np.argmax(scores, axis=1) if scores.shape[1] > 1 else (scores[:, 0] >= 0).astype(np.intp)]
 
     def predict_one(self, x: Any) -> Any:
         """The label of one example; None while no label is known."""
-        one = self._bound
-        answer = None if one is None else one.run_one(x, one.no_targets, one.none)
-        if answer is None and one is not None and isinstance(x, Mapping):
+        one = self._bound or self._binding()
+        if one is None:
+            return None
+        answer = one.run_one(x, one.no_targets, one.none)
+        if answer is None and isinstance(x, Mapping):
             answer = one.run_one(named_values(x), one.no_targets, one.none)  # text, or numbers of other types
         if answer is None or answer != answer:
-            return self._predict_one_slowly(x)
+            return self._decided(self._scores_one(x, one.state), one.state)
         return one.labels[int(answer >= 0 if one.width == 1 else answer)]
 
-    def _predict_one_slowly(self, x: Any) -> Any:
-        scores = self._scores_one(x)
-        return None if scores is None else self._decided(scores)
-
-    def _decided(self, scores: Array) -> Any:
+    def _decided(self, scores: Array, state: State) -> Any:
         """The label that one example's scores mean; None while no label is known."""
-        if scores.size == 0:
+        labels = self._bind(state).labels
+        if not labels:
             return None
-        return self._bind().labels[int(scores.argmax()) if self._fitted().form == "multiclass" else scores.item() >= 0]
+        return labels[int(scores.argmax()) if scores.size > 1 else int(scores.item() >= 0)]
 
     @available_if(lambda self: self._gives_probabilities())
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class, a column a class, where `calibrate` is set."""
-        return self._probabilities(np.atleast_2d(self._scores(X).T).T)
+        state = self._readable()
+        return self._chances(self._scores(X, state), state)
 
     @available_if(lambda self: self._gives_probabilities())
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         """The probability of each class by label, where `calibrate` is set; empty while no label is known."""
-        scores = self._scores_one(x)
-        if scores is None:
+        state = self._latest()
+        if state is None:
             return {}
-        return dict(zip(self.classes_.tolist(), self._probabilities(scores)[0].tolist(), strict=True))
+        return self._chances_by_label(self._scores_one(x, state), state)
+
+    def _chances_by_label(self, scores: Array, state: State) -> dict[Any, float]:
+        assert state.classes is not None
+        return dict(zip(state.classes.tolist(), self._chances(scores, state)[0].tolist(), strict=True))
 
     def _gives_probabilities(self) -> bool:
         return self.calibrate
 
-    def _probabilities(self, scores: Array) -> Array:
-        out = np.empty((len(scores), len(self.classes_)))
-        probabilities(self._fitted().arrays["platt"], scores, out)
+    def _chances(self, scores: Array, state: State) -> Array:
+        """The probability of each class, from scores; the only label there is has all of it."""
+        assert state.classes is not None
+        return np.ones((len(scores), len(state.classes))) if state.undecided else self._probabilities(scores, state)
+
+    def _probabilities(self, scores: Array, state: State) -> Array:
+        assert state.classes is not None
+        out = np.empty((len(scores), len(state.classes)))
+        probabilities(state.arrays["platt"], scores, out)
         return out
 
     def _after(self, state: State, scores: Array, codes: Array, gate: Any) -> None:
@@ -160,44 +185,46 @@ class Classifier(Labelled):
         codes, _ = self._codes(state, state.classes)
         return {label: codes[k : k + 1] for k, label in enumerate(state.classes.tolist())}.get
 
-    def _first_labels(self, target: Array, classes: Any, grow: bool, whole: bool) -> Array:
-        """The labels that a fresh model starts with; none where they come up as they may."""
+    def _find_labels(self, target: Array, classes: Any, whole: bool, come: bool) -> Array:
         given = self.classes if classes is None else classes
         if given is not None:
             return declared_classes(given)
         if target.dtype.kind == "b":
             return np.array([False, True])
-        if whole and self.grow is not True:
+        if whole:
             labels = classes_of(target)
             if len(labels) < 2:
                 raise ValueError(
                     f"The number of classes has to be greater than one; got {len(labels)} class. To start from one class, pass"
-                    " `classes`, or let the model grow with grow=True."
+                    ' `classes`, or let labels come up with grow="labels".'
                 )
             return labels
-        if grow:
+        if come:
             return target[:0]
         raise ValueError("classes must be passed on the first call to partial_fit.")
 
-    def _first_state(
-        self, rows: Rows | None, names: list[str] | None, target: Any, classes: Any, grow: bool, whole: bool
-    ) -> State:
-        labels = self._first_labels(target, classes, grow, whole)
+    def _first_state(self, start: Start, rows: Rows) -> State:
+        labels = start.labels
+        assert labels is not None
         self._check_class_weight(labels if len(labels) else None)
-        state = self._new_state(
-            "binary" if len(labels) == 2 else "multiclass",
-            FLOAT64 if rows is None else rows.dtype,
-            0 if rows is None or grow else rows.width,
-            names,
-            classes=labels,
-            grow_features=grow,
-            grow_classes=len(labels) == 0,
-        )
+        state = self._new_state("multiclass" if len(labels) > 2 else "binary", start)
         if self.class_weight == "balanced":
             state.arrays["class_counts"] = np.zeros(len(labels), np.int64)
         if self.calibrate:
             state.arrays["platt"] = np.array(PLATT_START)
         return state
+
+    def _admit(self, state: State, target: Any) -> tuple[State, Any]:
+        """A third label turns the form for two classes into that for many."""
+        state.check_label(target)
+        assert state.classes is not None
+        if state.form == "binary" and len(state.classes) == 2:
+            state = self._turned(state)
+        return state.with_class(target)
+
+    def _turned(self, state: State) -> State:
+        """A state of two classes in the form for many."""
+        return state.turn(self._fields("multiclass"))
 
     def _check_classes(self, state: State, classes: Any) -> None:
         assert state.classes is not None
@@ -220,7 +247,7 @@ class Classifier(Labelled):
             if unknown:
                 raise ValueError(f"class_weight names {unknown}, but the classes are {labels.tolist()}.")
 
-    def _gate(self, state: State, bound: _Bound, codes: Array, weights: Array | None) -> Any:
+    def _gate(self, state: State, bound: Bound, codes: Array, weights: Array | None) -> Any:
         if self.class_weight is None:
             return super()._gate(state, bound, codes, weights)
         assert state.classes is not None
@@ -229,41 +256,50 @@ class Classifier(Labelled):
         if self.class_weight == "balanced":
             balance(codes, a, b, state.arrays["class_counts"], shares)
         else:
-            by_class = np.array([self.class_weight.get(label, 1.0) for label in state.classes.tolist()], state.dtype)
-            shares *= by_class[((codes - b) // a).astype(np.intp)]
+            by_class = np.array([self.class_weight.get(label, 1.0) for label in state.classes.tolist()])
+            largest = by_class.max() * (1.0 if weights is None else weights.max())
+            self._check_weights(np.array([largest]), state)
+            shares *= by_class.astype(state.dtype)[((codes - b) // a).astype(np.intp)]
         return Weights(shares, state.dtype.type(1))
 
 
 class Regressor(RegressorMixin, Learner):
     """A learner of numbers."""
 
+    _known_forms: ClassVar[tuple[str, ...]] = ("regression",)
+
     def predict(self, X: Any) -> Array:
         """The number for each row."""
-        return self._scores(X)
+        return self._predicted(X, self._readable())
+
+    def _predicted(self, X: Any, state: State) -> Array:
+        return self._decisions(X, state)
 
     def predict_one(self, x: Any) -> float:
         """The number for one example; 0 before anything was learned."""
-        one = self._bound
-        answer = None if one is None else one.run_one(x, one.no_targets, one.none)
+        one = self._bound or self._binding()
+        if one is None:
+            return 0.0
+        answer = one.run_one(x, one.no_targets, one.none)
         if answer is None or answer != answer:
-            scores = self._scores_one(x)
-            return 0.0 if scores is None else self._decided(scores)
+            return self._decided(self._scores_one(x, one.state), one.state)
         return answer
 
-    def _decided(self, scores: Array) -> float:
+    def _decided(self, scores: Array, state: State) -> float:
         """The number that one example's scores mean."""
         return float(scores.item())
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from the rows in their order, once, going on from where the model is."""
-        self._learn(X, y, sample_weight)
+        self._learn(X, y, sample_weight, table_door(X))
         return self
 
     def test_then_train(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
         """`partial_fit` that returns the prediction each row had before it was learned from."""
         pieces: list[Piece] = []
-        self._learn(X, y, sample_weight, None, pieces)
-        return self._joined(pieces)
+        with self._lock:
+            self._learn(X, y, sample_weight, table_door(X), pieces)
+            return self._joined(pieces)
 
     # --- what the base asks ---
 
@@ -303,13 +339,5 @@ class Regressor(RegressorMixin, Learner):
 
         return coder
 
-    def _first_state(
-        self, rows: Rows | None, names: list[str] | None, target: Any, classes: Any, grow: bool, whole: bool
-    ) -> State:
-        return self._new_state(
-            "regression",
-            FLOAT64 if rows is None else rows.dtype,
-            0 if rows is None or grow else rows.width,
-            names,
-            grow_features=grow,
-        )
+    def _first_state(self, start: Start, rows: Rows) -> State:
+        return self._new_state("regression", start)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import OutlierMixin
 
 from onepass.base.inputs import Rows, named_values
+from onepass.base.knowledge import Start
 from onepass.base.learner import Learner, Piece
 from onepass.base.state import Array, State
-from onepass.base.tasks import FLOAT64
+from onepass.base.tasks import table_door
 
 
 @dataclass(eq=False, repr=False)
@@ -21,6 +22,8 @@ class Uniclass(OutlierMixin, Learner):
 
     There are no targets: `y` is taken, as scikit-learn's habit is, and ignored.
     """
+
+    _known_forms: ClassVar[tuple[str, ...]] = ("uniclass",)
 
     fit_intercept: bool = field(default=False, init=False)  # a constant feature tells no example from another
 
@@ -40,14 +43,15 @@ class Uniclass(OutlierMixin, Learner):
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the rows in their order, once, going on from where the model is."""
-        self._learn(X, y, sample_weight)
+        self._learn(X, y, sample_weight, table_door(X))
         return self
 
     def test_then_train(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """`partial_fit` that returns the decision each row had before it was learned from."""
         pieces: list[Piece] = []
-        self._learn(X, y, sample_weight, None, pieces)
-        return self._joined(pieces)
+        with self._lock:
+            self._learn(X, y, sample_weight, table_door(X), pieces)
+            return self._joined(pieces)
 
     def learn_one(self, x: Any, y: Any = None, w: float = 1.0) -> None:
         """Learn from one example: a dict of features, a 1-d array or a sparse row. `w` is its weight."""
@@ -55,15 +59,21 @@ class Uniclass(OutlierMixin, Learner):
 
     def decision_function(self, X: Any) -> Array:
         """How far inside the border each row is; negative outside."""
-        return self._scores(X)
+        return self._decisions(X, self._readable())
 
     def score_samples(self, X: Any) -> Array:
         """The distance of each row from the centre, negated: the larger, the more usual."""
-        return self._scores(X) + self._fitted().dtype.type(self.offset_)
+        return self._samples(X, self._readable())
+
+    def _samples(self, X: Any, state: State) -> Array:
+        return self._decisions(X, state) + state.dtype.type(self.offset_)
 
     def predict(self, X: Any) -> Array:
         """1 for each row that belongs to the class, -1 for each that does not."""
-        return np.where(self._scores(X) >= 0, 1, -1)
+        return self._predicted(X, self._readable())
+
+    def _predicted(self, X: Any, state: State) -> Array:
+        return np.where(self._decisions(X, state) >= 0, 1, -1)
 
     def predict_one(self, x: Any) -> int | None:
         """1 for an example that belongs to the class, -1 for one that does not; None before anything was learned."""
@@ -76,18 +86,19 @@ class Uniclass(OutlierMixin, Learner):
         return None if decision is None else decision + self.offset_
 
     def _decision_one(self, x: Any) -> float | None:
-        one = self._bound
-        answer = None if one is None else one.run_one(x, one.no_targets, one.none)
-        if answer is None and one is not None and isinstance(x, Mapping):
+        one = self._bound or self._binding()
+        if one is None:
+            return None
+        answer = one.run_one(x, one.no_targets, one.none)
+        if answer is None and isinstance(x, Mapping):
             answer = one.run_one(named_values(x), one.no_targets, one.none)
         if answer is None or answer != answer:
-            scores = self._scores_one(x)
-            return None if scores is None else float(scores.item())
+            return float(self._scores_one(x, one.state).item())
         return float(answer)
 
     # --- what the base asks ---
 
-    def _decided(self, scores: Array) -> int:
+    def _decided(self, scores: Array, state: State) -> int:
         return _side(scores.item())
 
     def _targets(self, y: Any, n: int) -> Array:
@@ -100,16 +111,8 @@ class Uniclass(OutlierMixin, Learner):
         code = np.zeros(1, state.dtype)
         return lambda y: code
 
-    def _first_state(
-        self, rows: Rows | None, names: list[str] | None, target: Any, classes: Any, grow: bool, whole: bool
-    ) -> State:
-        return self._new_state(
-            "uniclass",
-            FLOAT64 if rows is None else rows.dtype,
-            0 if rows is None or grow else rows.width,
-            names,
-            grow_features=grow,
-        )
+    def _first_state(self, start: Start, rows: Rows) -> State:
+        return self._new_state("uniclass", start)
 
 
 def _side(decision: float) -> int:

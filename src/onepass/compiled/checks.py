@@ -16,7 +16,10 @@ SORTED, UNSORTED, OUT_OF_RANGE = 0, 1, 2
 def csr_order(indptr: Any, indices: Any, width: Any) -> Any:
     """Whether each row's indices ascend without repeats, and whether all lie in [0, width)."""
     n = len(indptr) - 1
-    if indptr[0] != 0 or indptr[n] > len(indices):
+    falls = indptr[0] != 0 or indptr[n] != len(indices)
+    for t in range(n):
+        falls |= indptr[t] > indptr[t + 1]
+    if falls:  # before anything is looked up by it
         return OUT_OF_RANGE
     drops = 0  # over all rows at once, which is vectorised, then less those between rows
     for i in range(1, len(indices)):
@@ -24,14 +27,12 @@ def csr_order(indptr: Any, indices: Any, width: Any) -> Any:
     ascending = True
     for t in range(n):
         start, end = indptr[t], indptr[t + 1]
-        if start > end:
-            return OUT_OF_RANGE
         if start < end:
             ascending &= indices[start] >= 0 and indices[end - 1] < width
             drops -= start > 0 and indices[start] <= indices[start - 1]
-    if ascending and drops == 0 and indptr[0] == 0 and indptr[n] == len(indices):
+    if ascending and drops == 0:
         return SORTED
-    for i in range(indptr[0], indptr[n]):
+    for i in range(len(indices)):
         if indices[i] < 0 or indices[i] >= width:
             return OUT_OF_RANGE
     return UNSORTED

@@ -10,6 +10,7 @@ import numpy as np
 from onepass.compiled.average import room, show, tick
 from onepass.compiled.borrow import borrowed, held
 from onepass.compiled.kernel import kernel, routine
+from onepass.compiled.pulse import begin_step, end_step, moment, still
 from onepass.compiled.rows import DenseRows, SparseRows, row
 from onepass.compiled.rules import PASSIVE, learn, score, scratch, seat, settle
 from onepass.compiled.verb import verb
@@ -41,33 +42,40 @@ def sound(scores: Any, largest: Any) -> Any:
 
 
 @kernel
-def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count: Any) -> Any:
+def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count: Any, pulse: Any) -> Any:
     """Predict each row, then learn from it; the scores from before go to `scores`. Returns the number of rows done.
 
     A row whose scores or squared norm overflow or are not numbers, or for which there is no room, ends the loop before it changes
-    anything. Prediction is this very
-    loop with weight 0 for every row, so a score seen while learning is to the bit the one that `decision_function` would have given.
+    anything. Prediction is this very loop with weight 0 for every row, so a score seen while learning is to the bit the one that
+    `decision_function` would have given. A row that another thread's step has come between is scored again.
     """
     own, own_spare = scratch(model), room(average)
-    model, average, X, gate, s, spare = borrowed((model, average, X, gate, own, own_spare))
+    model, average, X, gate, s, spare, pulse = borrowed((model, average, X, gate, own, own_spare, pulse))
     largest = np.sqrt(np.finfo(scores.dtype).max)
     before = count[T]
     done, seen, updates = 0, before, count[UPDATES]  # counted in registers, written back at the end
     for t in range(len(scores)):
         x = row(X, t)
-        score(model, x, s)
-        show(average, s, spare, x, seat(model, s, scores[t]))
-        settle(model, s, scores[t])
+        undisturbed = False
+        while not undisturbed:
+            before_row = moment(pulse)
+            score(model, x, s)
+            show(average, s, spare, x, seat(model, s, scores[t]))
+            settle(model, s, scores[t])
+            undisturbed = still(pulse, before_row)
         if not sound(s.scores, largest):
             break
         share = weight(gate, t, scores[t])
         if share > 0:
+            begin_step(pulse)
             moved = learn(model, x, y[t], share, s)
+            if moved >= PASSIVE:
+                seen += 1
+                updates += moved
+                tick(average, model, seen, moved)
+            end_step(pulse)
             if moved < PASSIVE:
                 break
-            seen += 1
-            updates += moved
-            tick(average, model, seen, moved)
         done += 1
     if seen != before:  # a reader that learned nothing must not undo what a writer counted meanwhile
         count[T], count[UPDATES] = seen, updates
@@ -80,10 +88,10 @@ def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count:
 
 
 @routine
-def answer(model: Any, average: Any, X: Any, y: Any, share: Any, width: Any, count: Any) -> Any:
+def answer(model: Any, average: Any, X: Any, y: Any, share: Any, width: Any, count: Any, pulse: Any) -> Any:
     scores = np.empty((1, width), X.values.dtype)
     gate = Weights(scores[0, :0], share)
-    if run(model, average, X, y, gate, scores, count) == 0:
+    if run(model, average, X, y, gate, scores, count, pulse) == 0:
         return np.nan
     best = 0
     for k in range(1, width):
@@ -93,14 +101,24 @@ def answer(model: Any, average: Any, X: Any, y: Any, share: Any, width: Any, cou
 
 
 @kernel
-def run_dense(model: Any, average: Any, values: Any, bias: Any, y: Any, share: Any, width: Any, count: Any) -> Any:
+def run_dense(model: Any, average: Any, values: Any, bias: Any, y: Any, share: Any, width: Any, count: Any, pulse: Any) -> Any:
     """The loop on one dense row, of weight `share`."""
-    return answer(model, average, DenseRows(values.reshape(1, len(values)), bias), y, share, width, count)
+    return answer(model, average, DenseRows(values.reshape(1, len(values)), bias), y, share, width, count, pulse)
 
 
 @kernel
 def run_sparse(
-    model: Any, average: Any, indptr: Any, indices: Any, values: Any, bias: Any, y: Any, share: Any, width: Any, count: Any
+    model: Any,
+    average: Any,
+    indptr: Any,
+    indices: Any,
+    values: Any,
+    bias: Any,
+    y: Any,
+    share: Any,
+    width: Any,
+    count: Any,
+    pulse: Any,
 ) -> Any:
     """The loop on one sparse row, of weight `share`."""
-    return answer(model, average, SparseRows(indptr, indices, values, bias), y, share, width, count)
+    return answer(model, average, SparseRows(indptr, indices, values, bias), y, share, width, count, pulse)

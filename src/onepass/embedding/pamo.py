@@ -309,9 +309,9 @@ class _MaxOut(Learner):
     def embed(self, X: Any) -> Array:
         """The embedding of each row, (n, dimensions), scaled to unit norm; the average's, where there is one, and with C="auto" that
         of the value of C that has the largest share."""
-        state = self._fitted()
+        state = self._readable()
         rows = self._rows(X, state)
-        bound = self._bind_for(rows.width)
+        bound = self._bind_for(rows.width, state)
         U = self._embedding(bound.state)
         out = np.empty((rows.n, state.sizes["dimensions"]), state.dtype)
         for start, stop in rows.blocks():
@@ -358,7 +358,8 @@ class PAMOClassifier(Classifier, SelfTuning, _MaxOut):
     than two classes the embedding is shared, and w_y - w_r takes the place of y w, r being the strongest wrong class.
 
     Standardise the features first (:class:`onepass.StandardScaler`), as the paper does. The first hyperplanes are drawn from
-    U(-0.1, 0.1), and those of a dimension made orthonormal; a growing model, which does not know them all, leaves them as drawn.
+    U(-0.1, 0.1), and those of a dimension made orthonormal, over the features that are known at the first example: all columns of a
+    table. Features that come later, as they may in dicts, leave them as drawn.
 
     Parameters
     ----------
@@ -432,13 +433,13 @@ class PAMOClassifier(Classifier, SelfTuning, _MaxOut):
         "C": [*_MaxOut._parameter_constraints["C"], StrOptions({"auto"})],
     }
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         alpha, always, select = self._settings()
         C = self._aggressiveness()
         C_r = C if self.C_r is None else np.full_like(C, self.C_r)[()]  # one for each candidate, if there are any
-        Record, weights = (Binary, "w") if form == "binary" else (Multiclass, "W")
+        Record, weights = (Binary, "w") if state.form == "binary" else (Multiclass, "W")
         record = Record(arrays["U"], arrays[weights], C, C_r, alpha, float(self.epsilon), always, select)
-        return self._hedged(record, form, arrays)
+        return self._hedged(record, state.form, arrays)
 
     def _embedding(self, state: State) -> Array:
         U = super()._embedding(state)
@@ -486,7 +487,7 @@ class PAMORegressor(Regressor, _MaxOut):
         "regression": {"U": Field("features pieces", draw="uniform"), "w": Field("dimensions", draw="uniform")}
     }
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         alpha, always, select = self._settings()
         C, C_r = float(self.C), float(self.C if self.C_r is None else self.C_r)
         return Regression(arrays["U"], arrays["w"], C, C_r, alpha, 0.0, float(self.epsilon), always, select)

@@ -266,8 +266,8 @@ class Forgetron(WithBudget, Classifier):
     def _keeps(self) -> set[str]:
         return {"pairs", "response"}
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
-        return Shrinking(self._task(form), arrays["A"], self._support(arrays), arrays["progress"])
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
+        return Shrinking(self._task(state.form), arrays["A"], self._support(state, arrays), arrays["progress"])
 
     def _weights_are_switches(self) -> bool:
         return True
@@ -345,11 +345,13 @@ class Projectron(KernelModel, Classifier):
     def _keeps(self) -> set[str]:
         return {"inverse"}
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         threshold = self.threshold if self.threshold is not None else 0.1 if self.budget is None else -1.0
         more = self._most() + 1
         price = np.sqrt(more / np.log(more)) / 4 if self.budget is not None else 0.0
-        return Projecting(self._task(form), arrays["A"], self._support(arrays), float(threshold), bool(self.plus), float(price))
+        return Projecting(
+            self._task(state.form), arrays["A"], self._support(state, arrays), float(threshold), bool(self.plus), float(price)
+        )
 
     def _weights_are_switches(self) -> bool:
         return True
@@ -430,9 +432,11 @@ class BudgetPA(WithBudget, Classifier):
     def _keeps(self) -> set[str]:
         return {"simple": set[str](), "nearest": {"pairs"}, "projecting": {"pairs", "inverse"}}[self.strategy]
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         strategy = STRATEGIES[self.strategy]
-        return Budget(self._task(form), arrays["A"], self._support(arrays), float(self.C), strategy, arrays["nearest"])
+        return Budget(
+            self._task(state.form), arrays["A"], self._support(state, arrays), float(self.C), strategy, arrays["nearest"]
+        )
 
     @property
     def _grid(self) -> dict[str, tuple[Any, ...]]:

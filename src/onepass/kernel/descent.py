@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from onepass.base import Classifier
+from onepass.base import Classifier, State
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.compiled.kernel import routine
 from onepass.compiled.kernels import norm
@@ -342,9 +342,9 @@ class BOGD(WithBudget, Classifier):
         super()._check_parameters()
         check_shrinking(self.rate, self.lam)
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         steps = float(self.rate), float(self.lam), float(self.limit), self.sampling == "weighted"
-        return Sampling(self._task(form), arrays["A"], self._support(arrays), *steps)
+        return Sampling(self._task(state.form), arrays["A"], self._support(state, arrays), *steps)
 
     @property
     def _grid(self) -> dict[str, tuple[Any, ...]]:
@@ -420,9 +420,9 @@ class BSGD(WithBudget, Classifier):
     def _keeps(self) -> set[str]:
         return {"remove": set[str](), "project": {"pairs", "inverse"}, "merge": {"pairs"}}[self.maintenance]
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         Record = Merging if self.maintenance == "merge" else Pegasos
-        return Record(self._task(form), arrays["A"], self._support(arrays), float(self.lam))
+        return Record(self._task(state.form), arrays["A"], self._support(state, arrays), float(self.lam))
 
     @property
     def _grid(self) -> dict[str, tuple[Any, ...]]:
@@ -484,9 +484,9 @@ class NOGD(WithBudget, Classifier):
     def _keeps(self) -> set[str]:
         return {"pairs", "inverse"}
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         rank = int(self.budget if self.rank is None else self.rank)
-        return Landmarks(self._task(form), arrays["A"], self._support(arrays), float(self.rate), rank)
+        return Landmarks(self._task(state.form), arrays["A"], self._support(state, arrays), float(self.rate), rank)
 
     @property
     def _grid(self) -> dict[str, tuple[Any, ...]]:

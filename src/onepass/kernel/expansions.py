@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from onepass.base import Classifier, Regressor
+from onepass.base import Classifier, Regressor, State
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.compiled.passive_aggressive import ONE, VARIANTS, tau
 from onepass.compiled.rules import NO_ROOM, PASSIVE, TOO_LARGE, UPDATED
@@ -110,7 +110,7 @@ class KernelPerceptron(Budgeted, Classifier):
         holds the kernel values of example t with all examples. A function takes two 1-d arrays and gives a number; it is compiled
         by Numba.
     gamma : float, default=None
-        The scale of the kernel. None: 1 / n_features, or 1 for a model that grows, as with dicts.
+        The scale of the kernel. None: 1 / n_features, of the features that are known at the first example.
     degree : int, default=3
         The degree of "poly".
     coef0 : float, default=1.0
@@ -152,8 +152,8 @@ class KernelPerceptron(Budgeted, Classifier):
     4
     """
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
-        return Perceptron(self._task(form), arrays["A"], self._support(arrays))
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
+        return Perceptron(self._task(state.form), arrays["A"], self._support(state, arrays))
 
     def _weights_are_switches(self) -> bool:
         return True
@@ -173,9 +173,9 @@ class _PassiveAggressive(Budgeted):
         "variant": [StrOptions(set(VARIANTS))],
     }
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         step = float(self.C), VARIANTS[self.variant]
-        return PassiveAggressive(self._task(form), arrays["A"], self._support(arrays), *step)
+        return PassiveAggressive(self._task(state.form), arrays["A"], self._support(state, arrays), *step)
 
     def _weights_are_switches(self) -> bool:
         return self.variant == "hard"
@@ -336,8 +336,8 @@ class KernelOGD(Budgeted, Classifier):
         super()._check_parameters()
         check_shrinking(self.rate, self.lam)
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
-        return Gradient(self._task(form), arrays["A"], self._support(arrays), float(self.rate), float(self.lam))
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
+        return Gradient(self._task(state.form), arrays["A"], self._support(state, arrays), float(self.rate), float(self.lam))
 
     @property
     def _grid(self) -> dict[str, tuple[Any, ...]]:
@@ -412,9 +412,9 @@ class SparsePA(KernelModel, Classifier):
         if self.beta < self.alpha:
             raise ValueError(f"beta must be at least alpha, got beta={self.beta} and alpha={self.alpha}.")
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         shape = float(self.C), float(self.alpha), float(self.beta)
-        return Sampled(self._task(form), arrays["A"], self._support(arrays), *shape)
+        return Sampled(self._task(state.form), arrays["A"], self._support(state, arrays), *shape)
 
     def _advice(self) -> str:
         return "a larger beta"

@@ -120,7 +120,7 @@ class FOGD(Classifier):
     rate : float, default=0.5
         The length of a step, |z| being 1.
     gamma : float, default=None
-        The width of the kernel. None is 1 / n_features, or 1 for a model that grows; it is settled at the first example.
+        The width of the kernel. None is 1 / n_features, of the features that are known at the first example.
     fit_intercept : bool, default=False
         Whether to put the constant feature 1 beside z.
     average, classes, class_weight, calibrate, max_iter, grow
@@ -178,15 +178,11 @@ class FOGD(Classifier):
     def _sizes(self) -> dict[str, int]:
         return {"components": self.components, "bases": 2 * self.components + 1}
 
-    def _new_state(self, form: str, dtype: Any, n_features: int, names: list[str] | None, **about: Any) -> State:
-        state = super()._new_state(form, dtype, n_features, names, **about)
+    def _prepare(self, state: State) -> None:
         state.arrays["gamma"][0] = self._width_for(state)
-        return state
 
     def _width_for(self, state: State) -> float:
-        if self.gamma is not None:
-            return float(self.gamma)
-        return 1.0 if state.grow_features else 1.0 / state.n_features
+        return 1.0 / max(state.known, 1) if self.gamma is None else float(self.gamma)
 
     def _check_settled(self, state: State) -> None:
         super()._check_settled(state)
@@ -195,6 +191,6 @@ class FOGD(Classifier):
                 "`gamma` can't change once learning has begun: the weights are for the old one. Call fit to start anew."
             )
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         U, gamma, rate = arrays["U"], arrays["gamma"], float(self.rate)
-        return Binary(U, arrays["w"], gamma, rate) if form == "binary" else Multiclass(U, arrays["W"], gamma, rate)
+        return Binary(U, arrays["w"], gamma, rate) if state.form == "binary" else Multiclass(U, arrays["W"], gamma, rate)

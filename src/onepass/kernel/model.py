@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base import Field, Learner, ModelFileError, State
 from onepass.base.inputs import Rows
+from onepass.base.knowledge import Start
 from onepass.base.state import Array
 from onepass.compiled import support as book
 from onepass.compiled.kernels import KERNELS, Custom, Given, Kernel
@@ -131,35 +132,32 @@ class KernelModel(Learner):
     def _rooms(self) -> dict[str, int]:
         return {"support": 0, "dense": 0, "entries": 0, "pairs": 0, "inverse": 0, "response": 0}
 
-    def _first_state(
-        self, rows: Rows | None, names: list[str] | None, target: Any, classes: Any, grow: bool, whole: bool
-    ) -> State:
+    def _first_state(self, start: Start, rows: Rows) -> State:
         fixed = callable(self.kernel) or self.kernel == "precomputed"
-        if fixed and (rows is None or self.grow):
+        if fixed and start.grow_features:
             raise ValueError(
-                f"kernel={self.kernel!r} needs rows whose width is known from the start: pass arrays, and grow=False or None."
+                f"kernel={self.kernel!r} needs rows whose width is known from the start: pass arrays, and let no features grow."
             )
-        state: State = super()._first_state(rows, names, target, classes, grow and not fixed, whole)
-        state.arrays["gamma"][0] = 1.0 if state.grow_features else 1.0 / max(state.n_features, 1)
+        if self.kernel == "precomputed" and start.grow_classes:
+            raise ValueError('kernel="precomputed" needs labels that are known from the start: pass `classes`.')
+        state: State = super()._first_state(start, rows)
+        state.arrays["gamma"][0] = 1.0 / max(state.known, 1)
         state.arrays["book"][book.KIND] = self._kind()
-        if self.kernel == "precomputed":
-            state.extend("entries", 1)
-        elif rows is None or (rows.sparse and (grow or rows.width > NARROW) and not fixed):
-            state.extend("entries", FIRST_ENTRIES)
-        self._extend_slots(state)
-        return state
+        sparse = rows.sparse and (start.grow_features or rows.width > NARROW) and not fixed
+        entries = 1 if self.kernel == "precomputed" else FIRST_ENTRIES if sparse else 0
+        return state.extended({"entries": entries, **self._more_slots(state, dense=entries == 0)})
 
-    def _extend_slots(self, state: State) -> None:
+    def _more_slots(self, state: State, *, dense: bool) -> dict[str, int]:
+        """Twice the slots, or as many as there may be."""
         slots, most = max(FIRST_SLOTS, 2 * state.rooms["support"]), self._most()
         slots = min(slots, most + self._guests()) if most else slots
-        dense = {"dense"} if state.rooms["entries"] == 0 else set()
-        for room in {"support"} | dense | self._keeps():
-            state.extend(room, slots)
+        return dict.fromkeys({"support", *self._keeps(), *({"dense"} if dense else ())}, slots)
 
-    def _make_room(self, state: State) -> bool:
+    def _with_room(self, state: State) -> State | None:
         page = state.arrays["book"]
         slots, entries = page[book.MORE_SLOTS], int(page[book.MORE_ENTRIES])
         page[[book.MORE_SLOTS, book.MORE_ENTRIES]] = 0
+        more: dict[str, int] = {}
         if slots:
             if state.rooms["support"] == HURTS and not self._most():
                 warnings.warn(
@@ -167,10 +165,10 @@ class KernelModel(Learner):
                     f" more with every error. To keep the cost what it is, set {self._advice()}.",
                     stacklevel=2,
                 )
-            self._extend_slots(state)
+            more = self._more_slots(state, dense=state.rooms["entries"] == 0)
         if entries:
-            state.extend("entries", max(entries, 2 * state.rooms["entries"]))
-        return bool(slots or entries)
+            more["entries"] = max(entries, 2 * state.rooms["entries"])
+        return state.extended(more) if more else None
 
     def _advice(self) -> str:
         """What would bound the support set."""
@@ -179,8 +177,7 @@ class KernelModel(Learner):
     def _kind(self) -> int:
         return CUSTOM if callable(self.kernel) else PRECOMPUTED if self.kernel == "precomputed" else KERNELS[self.kernel]
 
-    def _support(self, arrays: Mapping[str, Any]) -> Support:
-        state = self._fitted()
+    def _support(self, state: State, arrays: Mapping[str, Any]) -> Support:
         page = arrays["book"]
         kept = {room for room in ("pairs", "inverse", "response") if state.rooms[room]}
         if page[book.KIND] != self._kind() or kept != self._keeps():
@@ -236,14 +233,14 @@ class KernelModel(Learner):
         super()._check_finite(rows, dtype)
         if self.kernel in ("chi2", "intersection"):
             for t in np.flatnonzero((rows.data < 0).sum(axis=1)):
-                self._refuse(rows, int(t))
+                self._refuse(rows, int(t), dtype)
 
-    def _refuse(self, rows: Rows, t: int) -> NoReturn:
+    def _refuse(self, rows: Rows, t: int, dtype: np.dtype[Any]) -> NoReturn:
         if self.kernel in ("chi2", "intersection") and (np.asarray(rows.values(t)) < 0).any():
             raise ValueError(
                 f"Row {t} of X has a negative number: the kernel {self.kernel!r} is for features that are not negative."
             )
-        super()._refuse(rows, t)
+        super()._refuse(rows, t, dtype)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from onepass.base import Classifier, Field, Regressor
+from onepass.base import Classifier, Field, Regressor, State
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.state import Array
 from onepass.compiled.average import at
@@ -172,7 +172,7 @@ class _Descent(LinearModel):
     def _fields(self, form: str) -> dict[str, Field]:
         axes = "classes features" if form == "multiclass" else "features"
         weights = {"W" if form == "multiclass" else "w": Field(axes, additive=True)}
-        return {**weights, **({"squares": Field(axes)} if self.adagrad else {"t": Field("one", exact=True)})}
+        return {**weights, **({"squares": Field(axes, turn="copy")} if self.adagrad else {"t": Field("one", exact=True)})}
 
     def _pace(self, arrays: Mapping[str, Any]) -> Any:
         if self.adagrad:
@@ -237,16 +237,16 @@ class OGDClassifier(Classifier, _Descent):
     def _gives_probabilities(self) -> bool:
         return self.loss == "log" or super()._gives_probabilities()
 
-    def _probabilities(self, scores: Array) -> Array:
+    def _probabilities(self, scores: Array, state: State) -> Array:
         if self.calibrate:
-            return super()._probabilities(scores)
-        if self._fitted().form == "multiclass":
+            return super()._probabilities(scores, state)
+        if state.form == "multiclass":
             return np.asarray(softmax(scores.astype(np.float64), axis=1))
         of_second = expit(scores[:, 0].astype(np.float64))
         return np.column_stack([1 - of_second, of_second])
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
-        if form == "binary":
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
+        if state.form == "binary":
             return Binary(arrays["w"], self._pace(arrays), CLASSIFICATION[self.loss])
         return Multiclass(arrays["W"], self._pace(arrays), CLASSIFICATION[self.loss])
 
@@ -308,7 +308,7 @@ class OGDRegressor(Regressor, _Descent):
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         return Regression(arrays["w"], self._pace(arrays), REGRESSION[self.loss], float(self.epsilon))
 
 
@@ -352,8 +352,8 @@ class _Adaline(Passes):
         weights = Field("classes features" if form == "multiclass" else "features", additive=True)
         return {"W" if form == "multiclass" else "w": weights, **self._pending(form)}
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
-        name, Record = ("W", AdalineMulticlass) if form == "multiclass" else ("w", AdalineBinary)
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
+        name, Record = ("W", AdalineMulticlass) if state.form == "multiclass" else ("w", AdalineBinary)
         return Record(arrays[name], arrays["pending" if self.mode == "batch" else name], float(self.rate))
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from onepass.base import Classifier, Field
+from onepass.base import Classifier, Field, State
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.state import SCALE, Array
 from onepass.compiled.average import at, height, workspace
@@ -129,15 +129,19 @@ class ROMMA(Classifier, LinearModel):
 
     _forms: ClassVar[dict[str, dict[str, Field]]] = {
         "binary": {"w": Field("features", additive=True), "scale": SCALE, "norm2": Field("one", exact=True)},
-        "multiclass": {"W": Field("classes features", additive=True), "scale": SCALE, "norm2": Field("one", exact=True)},
+        "multiclass": {
+            "W": Field("classes features", additive=True),
+            "scale": SCALE,
+            "norm2": Field("one", exact=True, turn="halve"),
+        },
     }
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"aggressive": ["boolean"]}
 
     def _weights_are_switches(self) -> bool:
         return True
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
-        if form == "binary":
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
+        if state.form == "binary":
             return ROMMABinary(arrays["w"], arrays["norm2"], bool(self.aggressive))
         return ROMMAMulticlass(arrays["W"], arrays["norm2"], bool(self.aggressive))
 
@@ -312,6 +316,15 @@ class ALMA(Classifier, LinearModel):
     def _weights_are_switches(self) -> bool:
         return True
 
+    def _turned(self, state: State) -> State:
+        """theta of two classes is (-a theta, a theta) of many, with an a for which the weights are half as large: the dual norm of
+        the long vector is another one. Its halves are there already."""
+        turned = super()._turned(state)
+        for kind in ("", "mean.") if "clock" in turned.arrays else ("",):
+            turned.arrays[f"{kind}scale"] *= 2 ** (1 - 2 / self.p)
+            turned.arrays[f"{kind}power"] *= 2 ** (1 - self.p)
+        return turned
+
     def _weights_now(self) -> Array:
         state = self._attribute("coef_")
         theta = self._averaged(state, "U" if state.form == "multiclass" else "u").astype(np.float64)
@@ -320,10 +333,10 @@ class ALMA(Classifier, LinearModel):
         w = np.sign(theta) * np.abs(theta) ** (self.p - 1) / (norm ** (self.p - 2) or 1.0)
         return w.astype(state.dtype)
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         settings = (float(self.alpha), float(self.p), float(self.C), bool(self.normalize))
         sums = (arrays["scale"], arrays["power"], arrays["k"])
-        if form == "binary":
+        if state.form == "binary":
             return ALMABinary(arrays["u"], *sums, *settings)
         return ALMAMulticlass(arrays["U"], *sums, *settings)
 
@@ -430,5 +443,5 @@ class MIRA(Classifier, LinearModel):
     def _weights_are_switches(self) -> bool:
         return True
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
-        return MIRABinary(arrays["w"]) if form == "binary" else MIRAMulticlass(arrays["W"])
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
+        return MIRABinary(arrays["w"]) if state.form == "binary" else MIRAMulticlass(arrays["W"])

@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from onepass.base import Field, Multilabel
+from onepass.base import Field, Multilabel, State
 from onepass.base.state import Array
 from onepass.compiled.average import at, height, workspace
 from onepass.compiled.kernel import routine
@@ -159,7 +159,7 @@ class PAMultilabel(Multilabel, PassiveAggressive, LinearModel):
 
     _forms: ClassVar[dict[str, dict[str, Field]]] = {"multiclass": {"W": Field("ranks features", additive=True)}}
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         return Ranking(arrays["W"], float(self.C), VARIANTS[self.variant])
 
     def _weights_now(self) -> Array:

@@ -50,7 +50,7 @@ class Passes(LinearModel):
         return shuffled, target[order], None if sample_weight is None else np.asarray(sample_weight)[order]
 
     def _end_pass(self) -> None:
-        state = self._fitted()
+        state = self._writable()
         if "pending" not in state.arrays:
             return
         (name,) = state.additive()

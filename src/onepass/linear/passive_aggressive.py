@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from onepass.base import Classifier, Field, Learner, Regressor, SelfTuning
+from onepass.base import Classifier, Field, Learner, Regressor, SelfTuning, State
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.state import Array
 from onepass.compiled.average import at
@@ -263,17 +263,17 @@ class PAClassifier(Classifier, SelfTuning, PassiveAggressive, LinearModel):
         "multiclass": {"W": Field("classes features", additive=True)},
     }
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         step: Any = self._aggressiveness(), VARIANTS[self.variant]
-        Record: Any = Binary if form == "binary" else Multiclass
+        Record: Any = Binary if state.form == "binary" else Multiclass
         if self.costs is not None:
-            step = *step, self._margins(), self.update == "max_loss"
-            Record = CostBinary if form == "binary" else CostMulticlass
-        return self._hedged(Record(arrays["w" if form == "binary" else "W"], *step), form, arrays)
+            step = *step, self._margins(state), self.update == "max_loss"
+            Record = CostBinary if state.form == "binary" else CostMulticlass
+        return self._hedged(Record(arrays["w" if state.form == "binary" else "W"], *step), state.form, arrays)
 
     def _weights_now(self) -> Array:
         weights = super()._weights_now()
-        return np.tensordot(self.C_shares_, weights, 1) if "shares" in self._fitted().arrays else weights
+        return np.tensordot(self.C_shares_, weights, 1) if "shares" in self._attribute("coef_").arrays else weights
 
     def _stakes(self, form: str) -> Any:
         if self.costs is None:
@@ -300,14 +300,13 @@ class PAClassifier(Classifier, SelfTuning, PassiveAggressive, LinearModel):
         if costs.diagonal().any():
             raise ValueError("`costs` must have a diagonal of 0: to be right costs nothing.")
 
-    def _margins(self) -> Array:
+    def _margins(self, state: State) -> Array:
         """The margins that the costs ask for."""
-        state = self._fitted()
         assert state.classes is not None
         if state.grow_classes:
             raise ValueError(
                 "`costs` need classes that are known from the start, in the order of its rows: pass `classes`, or call `fit` without"
-                " grow=True."
+                " labels that grow."
             )
         costs = np.asarray(self.costs, np.float64)
         if len(costs) != len(state.classes):
@@ -360,5 +359,5 @@ class PARegressor(Regressor, PassiveAggressive, LinearModel):
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         return Regression(arrays["w"], float(self.C), VARIANTS[self.variant], float(self.epsilon))

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base import Classifier, Field
+from onepass.base.knowledge import Start
 from onepass.base.state import SCALE, State
 from onepass.compiled.average import at
 from onepass.compiled.linear import linear
@@ -179,8 +180,8 @@ class Perceptron(Classifier, Passes):
         weights = Field("classes features" if form == "multiclass" else "features", additive=True)
         return {"W" if form == "multiclass" else "w": weights, "scale": SCALE, **self._pending(form)}
 
-    def _new_state(self, form: str, dtype: Any, n_features: int, names: list[str] | None, **about: Any) -> State:
-        state = super()._new_state(form, dtype, n_features, names, **about)
+    def _new_state(self, form: str, start: Start) -> State:
+        state = super()._new_state(form, start)
         if self.pocket:
             state.keep_best()
         return state
@@ -191,10 +192,10 @@ class Perceptron(Classifier, Passes):
     def _kept(self) -> float:
         return float(self.shrink)
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         batch = self.mode == "batch"
         settings = (float(self.margin), float(self.rate), 1.0 if batch else float(self.shrink))
-        if form == "binary":
+        if state.form == "binary":
             return Binary(arrays["w"], arrays["pending" if batch else "w"], *settings)
         return Multiclass(arrays["W"], arrays["pending" if batch else "W"], *settings, BLAME[self.multiclass])
 
@@ -241,7 +242,7 @@ class ShiftingPerceptron(Classifier, LinearModel):
     def _weights_are_switches(self) -> bool:
         return True
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
-        if form == "binary":
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
+        if state.form == "binary":
             return ShiftingBinary(arrays["w"], arrays["k"], float(self.lam))
         return ShiftingMulticlass(arrays["W"], arrays["k"], float(self.lam))

@@ -22,6 +22,7 @@ from scipy.special import erfcinv
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base import Classifier, Field, Regressor
+from onepass.base.knowledge import Start
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.state import Array, State
 from onepass.compiled.average import at, height, workspace
@@ -173,14 +174,16 @@ class _SecondOrder(LinearModel):
         weights = (
             {"W": Field("classes features", additive=True)} if form == "multiclass" else {"w": Field("features", additive=True)}
         )
-        return {**weights, "Sigma": Field("features features" if self.covariance == "full" else "features", start=1.0)}
+        # Many classes share a covariance, and the margin over the rival has twice the variance of one class's score.
+        axes = "features features" if self.covariance == "full" else "features"
+        return {**weights, "Sigma": Field(axes, start=1.0, turn="halve")}
 
-    def _new_state(self, form: str, dtype: Any, n_features: int, names: list[str] | None, **about: Any) -> State:
+    def _new_state(self, form: str, start: Start) -> State:
         try:
-            return super()._new_state(form, dtype, n_features, names, **about)
+            return super()._new_state(form, start)
         except MemoryError:
             raise MemoryError(
-                f"A full covariance of {n_features:,} features does not fit into memory: use covariance='diagonal'."
+                f"A full covariance of {start.n_features:,} features does not fit into memory: use covariance='diagonal'."
             ) from None
 
     def _covariance(self, arrays: Mapping[str, Any]) -> Any:
@@ -203,10 +206,10 @@ class _SecondOrder(LinearModel):
 class _SecondOrderClassifier(Classifier, _SecondOrder):
     _records: ClassVar[tuple[Any, Any]] = (Binary, Multiclass)
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         one, each = self._records
         covariance, rule = self._covariance(arrays), self._rule(arrays)
-        return one(arrays["w"], covariance, rule) if form == "binary" else each(arrays["W"], covariance, rule)
+        return one(arrays["w"], covariance, rule) if state.form == "binary" else each(arrays["W"], covariance, rule)
 
     def _rule(self, arrays: Mapping[str, Any]) -> Any:
         """The rule's record."""
@@ -340,7 +343,7 @@ class AROWRegressor(Regressor, _SecondOrder):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"r": [POSITIVE]}
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"r": POWERS_OF_TWO}
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         return Regression(arrays["w"], self._covariance(arrays), float(self.r))
 
 

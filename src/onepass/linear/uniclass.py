@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from onepass.base import Field, Uniclass
+from onepass.base import Field, State, Uniclass
 from onepass.base.state import SCALE, Array
 from onepass.compiled.kernel import kernel
 from onepass.compiled.passive_aggressive import VARIANTS, tau
@@ -208,7 +208,7 @@ class PAUniclass(Uniclass, PassiveAggressive):
             "drop": Field("one", start=0.0 if self.learn_radius else 1.0, exact=True),
         }
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         w = Scaled(arrays["w"], arrays["scale"])
         return Ball(w, arrays["norm2"], arrays["drop"], float(self.epsilon), float(self.C), VARIANTS[self.variant])
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from onepass.base import Classifier, Field
+from onepass.base import Classifier, Field, State
 from onepass.base.state import Array
 from onepass.compiled.average import at, height, workspace
 from onepass.compiled.kernel import routine
@@ -214,9 +214,9 @@ class LocalPA(Classifier):
     def _sizes(self) -> dict[str, int]:
         return {"prototypes": self.prototypes, "models": self.prototypes + 1}
 
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         prototypes = Prototypes(arrays["sums"], arrays["squares"], arrays["counts"])
         steps = (1.0, 1 / float(self.lam)) if self.shared else (0.0, 1.0)
-        if form == "binary":
+        if state.form == "binary":
             return Binary(arrays["w"], prototypes, float(self.C), *steps)
         return Multiclass(arrays["W"], prototypes, float(self.C), *steps)

@@ -19,6 +19,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base import Classifier, Field, Learner, Regressor, State
+from onepass.base.state import Array
 from onepass.compiled.average import at, height, workspace
 from onepass.compiled.covariance import Full, stretch, tighten, variance
 from onepass.compiled.kernel import routine
@@ -28,7 +29,8 @@ from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, score, sc
 SIGMOID, TANH, SIN, RELU = 0, 1, 2, 3
 ACTIVATIONS = {"sigmoid": SIGMOID, "tanh": TANH, "sin": SIN, "relu": RELU}
 
-One = namedtuple("One", "A w cov activation ridge")  # a number, or the margin of two classes
+One = namedtuple("One", "A w cov activation ridge")  # a number
+Two = namedtuple("Two", "A w cov activation ridge")  # the margin of two classes, and the solution whose target is always 1
 Multiclass = namedtuple("Multiclass", "A W cov activation ridge")
 
 # f and spread: what the covariance needs; hidden: the outputs of the hidden units.
@@ -76,6 +78,12 @@ def _(m: Any) -> Any:
     return Scratch(workspace(m.w, 1), workspace(m.w, n), workspace(m.w, n), workspace(m.w, n - 1))
 
 
+@scratch.form(Two)
+def _(m: Any) -> Any:
+    n = m.cov.factor.shape[0]
+    return Scratch(workspace(m.w, 1), workspace(m.w, n), workspace(m.w, n), workspace(m.w, n - 1))
+
+
 @scratch.form(Multiclass)
 def _(m: Any) -> Any:
     n = m.cov.factor.shape[0]
@@ -83,6 +91,7 @@ def _(m: Any) -> Any:
 
 
 @score.form(One)
+@score.form(Two)
 @score.form(Multiclass)
 def _(m: Any, x: Any, s: Any) -> Any:
     """The hidden units, and the scores of the weights on them."""
@@ -94,6 +103,11 @@ def _(m: Any, x: Any, s: Any) -> Any:
 @score_again.form(One)
 def _(m: Any, x: Any, s: Any, room: Any) -> Any:
     room.scores[0] = dot(m.w, units(s))
+
+
+@score_again.form(Two)
+def _(m: Any, x: Any, s: Any, room: Any) -> Any:
+    room.scores[0] = dot(at(m.w, 0), units(s))
 
 
 @score_again.form(Multiclass)
@@ -109,6 +123,17 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     if not gain < np.inf:
         return TOO_LARGE
     stretch(m.w, gain * error, s.spread)
+    return UPDATED if error != 0 else PASSIVE
+
+
+@learn.form(Two)
+def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+    """The same, twice: if more classes come, each of the two has the half of the sum or of the difference."""
+    gain, error = absorb(m, weight, s), y - s.scores[0]
+    if not gain < np.inf:
+        return TOO_LARGE
+    stretch(at(m.w, 0), gain * error, s.spread)
+    stretch(at(m.w, 1), gain * (1 - dot(at(m.w, 1), units(s))), s.spread)
     return UPDATED if error != 0 else PASSIVE
 
 
@@ -139,20 +164,19 @@ class _OSELM(Learner):
         "random_state": ["random_state"],
     }
     _layer: ClassVar[dict[str, Field]] = {
-        "A": Field("features hidden", draw="normal"),
+        "A": Field("features hidden", draw="normal", fan_in=True),
         "Sigma": Field("units units", start=1.0),
     }
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"ridge": tuple(10.0**k for k in range(-6, 3))}
 
     def _sizes(self) -> dict[str, int]:
-        return {"hidden": self.hidden, "units": self.hidden + 1}
+        return {"hidden": self.hidden, "units": self.hidden + 1, "pair": 2}
 
-    def _prepare(self, state: State) -> None:
-        state.arrays["A"][1:] /= np.sqrt(state.n_features)
-
-    def _record(self, form: str, arrays: Mapping[str, Any]) -> Any:
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         rest = Full(arrays["Sigma"]), ACTIVATIONS[self.activation], float(self.ridge)
-        return Multiclass(arrays["A"], arrays["W"], *rest) if form == "multiclass" else One(arrays["A"], arrays["w"], *rest)
+        if state.form == "multiclass":
+            return Multiclass(arrays["A"], arrays["W"], *rest)
+        return (Two if state.form == "binary" else One)(arrays["A"], arrays["w"], *rest)
 
 
 @dataclass(eq=False, repr=False)
@@ -168,7 +192,7 @@ class OSELMClassifier(Classifier, _OSELM):
     lead to the same labels, but with 0 a label that comes late has had its targets from the start.
 
     a_i is drawn from N(0, I/d), so that a_i.x is about as large as b_i, from N(0, 1), if the features are; standardise them first
-    (:class:`onepass.StandardScaler`). A growing model, which does not know their number d, draws a_i from N(0, I).
+    (:class:`onepass.StandardScaler`). d is the number of features that are known at the first example.
 
     Parameters
     ----------
@@ -211,9 +235,15 @@ class OSELMClassifier(Classifier, _OSELM):
     """
 
     _forms: ClassVar[dict[str, dict[str, Field]]] = {
-        "binary": {**_OSELM._layer, "w": Field("units", additive=True)},
+        "binary": {**_OSELM._layer, "w": Field("pair units", additive=True)},
         "multiclass": {**_OSELM._layer, "W": Field("classes units", additive=True)},
     }
+
+    @classmethod
+    def _upgrade(cls, form: str, arrays: dict[str, Array]) -> None:
+        if form == "binary":
+            for name in {"w", "gap.w"} & set(arrays):
+                arrays[name] = np.stack([arrays[name], np.zeros_like(arrays[name])])
 
 
 @dataclass(eq=False, repr=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from onepass.base import Field, Stage, State
 from onepass.base.inputs import Rows, one_row
+from onepass.base.knowledge import Start
 from onepass.base.state import Array
 from onepass.compiled.kernel import kernel
 from onepass.compiled.loop import T
@@ -19,7 +21,7 @@ from onepass.compiled.rows import DenseRows, row
 
 
 @kernel
-def run_bases(X: Any, sums: Any, squares: Any, counts: Any, gamma: Any, count: Any, taught: Any, out: Any) -> None:
+def run_bases(X: Any, sums: Any, squares: Any, counts: Any, gamma: Any, count: Any, taught: Any, out: Any) -> Any:
     """out = the bases of each row, at the centres that were known before it; a row t with taught[t] may then become a centre."""
     centres = Prototypes(sums, squares, counts)
     held = in_use(centres)
@@ -36,6 +38,7 @@ def run_bases(X: Any, sums: Any, squares: Any, counts: Any, gamma: Any, count: A
             if new and held < len(counts):
                 take_in(centres, x, held)
                 held += 1
+    return 1
 
 
 class RBFBasis(Stage):
@@ -53,8 +56,8 @@ class RBFBasis(Stage):
         How many rows become centres. Without effect where `centres` are given.
     gamma : float, default=1.0
         How narrow the bases are: they fall to 1/e at the distance 1 / sqrt(gamma).
-    grow : bool, default=None
-        Whether new features may appear at any time. None: with dicts and `learn_one` they may. A centre is 0 in features that came
+    grow : bool or "features", default=None
+        Whether new features may appear at any time. None: in dicts they may. A centre is 0 in features that came
         after it; given centres have all of their features, in columns.
 
     Attributes
@@ -80,6 +83,7 @@ class RBFBasis(Stage):
     True
     """
 
+    _fixes_width = True
     _forms: ClassVar[dict[str, dict[str, Field]]] = {
         "stage": {
             "sums": Field("bases features", foreseen=True),
@@ -93,7 +97,7 @@ class RBFBasis(Stage):
         "gamma": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, centres: Any = None, count: int = 100, gamma: float = 1.0, grow: bool | None = None) -> None:
+    def __init__(self, centres: Any = None, count: int = 100, gamma: float = 1.0, grow: bool | str | None = None) -> None:
         self.centres = centres
         self.count = count
         self.gamma = gamma
@@ -108,15 +112,12 @@ class RBFBasis(Stage):
 
     def transform_one(self, x: Any) -> Any:
         """One example after the stage: a dict of bases for a dict, else a 1-d array."""
-        state = self._fitted()
-        rows = self._rows(one_row(x), state)
-        self._check_finite(rows, rows.dtype)
-        bases = self._transformed(state, rows, np.zeros(1, bool)).data[0]
+        bases = self._seen_by(self._readable(), one_row(x), foreseen=False).data[0]
         return dict(zip(self.get_feature_names_out(), bases.tolist(), strict=True)) if isinstance(x, Mapping) else bases
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """The names of the bases: their numbers."""
-        return np.array([f"basis{k}" for k in range(self._fitted().sizes["bases"])], dtype=object)
+        return np.array([f"basis{k}" for k in range(self._readable().sizes["bases"])], dtype=object)
 
     def _sizes(self) -> dict[str, int]:
         return {"bases": self.count if self.centres is None else len(self.centres)}
@@ -139,16 +140,16 @@ class RBFBasis(Stage):
                 raise ValueError("`centres` must be finite, and so must be their squared norms.")
         return centres
 
-    def _new_state(self, form: str, dtype: Any, n_features: int, names: list[str] | None, **about: Any) -> State:
+    def _new_state(self, form: str, start: Start) -> State:
         if self.centres is None:
-            return super()._new_state(form, dtype, n_features, names, **about)
+            return super()._new_state(form, start)
         self._check_parameters()
-        if names == []:
+        if start.grow_features and start.names is not None:
             raise ValueError(
                 "The columns of `centres` have no names: pass arrays, or let the stage find its centres in the dicts."
             )
         centres = self._given()
-        state = super()._new_state(form, dtype, centres.shape[1], names, grow_features=False)
+        state = super()._new_state(form, replace(start, n_features=centres.shape[1], grow_features=False))
         state.arrays["sums"][:, 1:] = centres
         state.arrays["squares"][:] = (centres * centres).sum(axis=1)
         state.arrays["counts"][:] = 1
@@ -156,20 +157,19 @@ class RBFBasis(Stage):
 
     def _transformed(self, state: State, rows: Rows, taught: Array) -> Rows:
         if rows.width > state.room:  # features that are still to come count in the distance
-            state = state.copy()
-            state.widen(rows.width)
-        out = np.empty((rows.n, state.sizes["bases"]), rows.dtype)
-        for start, stop in rows.blocks():
-            block = rows.block(start, stop, rows.dtype, rows.dtype.type(0))
-            self._apply(state, block, taught[start:stop], out[start:stop])
-        return Rows(out)
+            state = state.widened(rows.width)
+        return super()._transformed(state, rows, taught)
 
-    def _one(self, state: State, block: Any, taught: Array) -> Any:
-        out = np.empty((1, state.sizes["bases"]), block.values.dtype)
-        self._apply(state, block, taught, out)
+    def _out(self, state: State, rows: Rows) -> Any:
+        return np.empty((rows.n, state.sizes["bases"]), rows.dtype)
+
+    def _one(self, state: State, block: Any, out: Array) -> Any:
         return DenseRows(out, block.bias)
 
-    def _apply(self, state: State, block: Any, taught: Array, out: Array) -> None:
+    def _room_for_one(self, state: State, block: Any) -> Array:
+        return np.empty((1, state.sizes["bases"]), block.values.dtype)
+
+    def _call(self, state: State, block: Any, taught: Array, out: Array) -> tuple[Any, ...]:
         arrays = state.arrays
         centres = arrays["sums"], arrays["squares"], arrays["counts"]
-        self._call(run_bases, block, *centres, float(self.gamma), arrays["count"], taught, out)
+        return run_bases, block, *centres, float(self.gamma), arrays["count"], taught, out

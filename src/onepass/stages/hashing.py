@@ -13,6 +13,8 @@ from sklearn.utils._param_validation import Interval
 from onepass.base import Field, Stage, State
 from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows, from_csr
+from onepass.base.knowledge import Door, Start
+from onepass.base.stage import FLOAT64
 from onepass.base.state import Array
 
 
@@ -39,6 +41,7 @@ class Hasher(Stage):
     """
 
     _takes_names_only = True
+    _fixes_width = True
     _forms: ClassVar[dict[str, dict[str, Field]]] = {"stage": {}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_features": [Interval(Integral, 1, 2**31 - 1, closed="both")]}
 
@@ -48,9 +51,9 @@ class Hasher(Stage):
     def __sklearn_is_fitted__(self) -> bool:
         return True  # there is nothing to learn
 
-    def _fitted(self) -> State:
+    def _latest(self) -> State:
         if self._state is None:
-            self._state = self._new_state("stage", np.float64, self.n_features, None)
+            self._state = self._new_state("stage", Start(FLOAT64, self.n_features, None, None, False, False))
         return self._state
 
     def transform_one(self, x: Any) -> Any:
@@ -61,8 +64,8 @@ class Hasher(Stage):
         """The names of the columns: their numbers."""
         return np.array([f"hash{j}" for j in range(self.n_features)], dtype=object)
 
-    def _enter(self, X: Any, *, one: bool = False) -> Rows:
-        return self._rows(X, self._fitted())
+    def _enter(self, X: Any, weights: Array | None, door: Door) -> Rows:
+        return self._rows(X, self._latest())
 
     def _foreseen(self, X: Any, state: State) -> Rows:
         return self._rows(X, state)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import pairwise, starmap
+from operator import attrgetter, call
 from typing import Any, Self
 
 import numpy as np
@@ -15,11 +17,17 @@ from sklearn.utils.metaestimators import _BaseComposition, available_if
 from onepass.base import Learner, Stage
 from onepass.base.estimator import are_named
 from onepass.base.inputs import BLOCK_ROWS, Rows, one_row, rows_of
+from onepass.base.knowledge import WHOLE, Door
 from onepass.base.learner import Piece
 from onepass.base.saving import pack_steps, write
+from onepass.base.stage import entry_of, run
 from onepass.base.state import Array
+from onepass.base.tasks import table_door
+from onepass.base.writing import guarded, locked
 
 TAUGHT, NOT_TAUGHT = np.ones(1, bool), np.zeros(1, bool)
+SEEN = attrgetter("_shown", "_state")
+PATIENCE = 100  # so often does a reader try before it asks a writer to wait
 
 
 def pipeline(*steps: Any) -> Pipeline:
@@ -63,6 +71,14 @@ class Pipeline(_BaseComposition):
     >>> round(model.predict_one({"metres": 150.0}), 1)
     1.5
     """
+
+    _pulse: Array  # odd while an example is learned from by its steps, one after the other
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        """A pipeline has a pulse of its own, however it comes to be."""
+        pipeline = super().__new__(cls)
+        pipeline._pulse = np.zeros(1, np.int64)
+        return pipeline
 
     def __init__(self, steps: list[tuple[str, Any]]) -> None:
         self.steps = steps
@@ -111,141 +127,191 @@ class Pipeline(_BaseComposition):
 
     def copy(self) -> Self:
         """An independent copy, state included."""
-        return type(self)([(name, step.copy()) for name, step in self.steps])
+        with self._writing():
+            return type(self)([(name, step.copy()) for name, step in self.steps])
 
     def _check_steps(self) -> None:
         if not isinstance(self.learner, Learner) or not all(isinstance(stage, Stage) for stage in self.stages):
             raise TypeError("A pipeline is made of stages (StandardScaler, UnitNorm, Hasher) and a learner at the end.")
+        names = [name for name, _ in self.steps]
+        self._validate_names(names)  # scikit-learn's: text, each once, without "__"
+        if slashed := [name for name in names if "/" in name]:
+            raise ValueError(f"Names of steps must not hold '/', which files use: got {slashed[0]!r}.")
 
     # --- learning ---
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Start anew, and learn from the rows in their order. The learner may pass over the rows, as its stages saw them, again."""
-        with self._undone_on_error():
-            for _, step in self.steps:
-                step._state, step._bound = None, None
+        self._check_steps()
+        with self._writing(), guarded(*self._all):
+            for step in self._all:
+                step._state = None
             n = len(X) if isinstance(X, list) else X.shape[0] if hasattr(X, "shape") else len(np.asarray(X))
             weights = self.learner._weights(sample_weight, n)
-            self.learner.fit(self._through(X, weights), y, weights)
+            self.learner._fit(*self._through(X, weights, replace(WHOLE, features_come=are_named(X))), y, weights)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the rows in their order, once, going on from where the model is."""
-        self._learn(X, y, classes, sample_weight, None)
+        self._learn(X, y, sample_weight, table_door(X, classes))
         return self
 
     def test_then_train(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Array:
         """`partial_fit` that returns the scores each row had before it was learned from."""
         pieces: list[Piece] = []
-        self._learn(X, y, classes, sample_weight, pieces)
-        return self.learner._joined(pieces)
+        with self._writing():
+            self._learn(X, y, sample_weight, table_door(X, classes), pieces)
+            return self._joined(pieces)
 
     def learn_one(self, x: Any, y: Any = None, w: float = 1.0) -> None:
         """Learn from one example: a dict of features, a 1-d array or a sparse row. `w` is its weight."""
-        if w != 1.0 or not self._learn_quickly(x, y):
-            self._learn(one_row(x), [y], None, None if w == 1.0 else [w], None, one=True)
-            if self.stages:
-                self.learner._bind()
+        with self._writing():
+            if w != 1.0 or not self._learn_quickly(x, y):
+                door = Door(labels_come=True, features_come=isinstance(x, Mapping))
+                self._learn(one_row(x), [y], None if w == 1.0 else [w], door)
+                self.learner._keep_bound()
+
+    @property
+    def _all(self) -> list[Any]:
+        return [step for _, step in self.steps]
+
+    def _writing(self) -> contextlib.AbstractContextManager[None]:
+        """The locks of all steps: whoever writes to one of them writes to the pipeline."""
+        return locked(*self._all)
+
+    def _joined(self, pieces: list[Piece]) -> Array:
+        return self.learner._joined(pieces)
 
     def _learn_quickly(self, x: Any, y: Any) -> bool:
         """Learn from an example that brings nothing new. False, and nothing changed, if it needs a closer look."""
         one = self.learner._bound
         code = one.code(y) if one is not None and one.quick else None
-        blocks = None if code is None else self._blocks(x, one.dtype)
-        if blocks is None or one.run(blocks[-1], code, one.learn_all, np.empty((1, one.width), one.dtype)) != 1:
+        states: list[Any] = [stage._state for stage in self.stages]
+        seen = None if code is None else self._blocks(x, one, states)
+        if seen is None:
             return False
-        for stage, block in zip(self.stages, blocks, strict=False):
-            stage._one(stage._fitted(), block, TAUGHT)
-        return True
+        blocks, width = seen
+        # Learner and stages learn in one go, which no Ctrl-C comes between. The learner is first: if it refuses, nobody learns.
+        learning = [
+            entry_of(stage._call(state, block, TAUGHT, stage._room_for_one(state, block)))
+            for stage, state, block in zip(self.stages, states, blocks, strict=False)
+        ]
+        own = one.call(blocks[-1], width, code, one.learn_all, np.empty((1, one.width), one.dtype))
+        count_up = (np.add, self._pulse, 1, self._pulse)
+        try:
+            return all(starmap(call, [count_up, own, *learning, count_up]))
+        finally:
+            self._pulse += self._pulse % 2
 
-    def _blocks(self, x: Any, dtype: Any) -> list[Any] | None:
-        """One example before the first stage, and after each; None if it needs a closer look."""
+    def _blocks(self, x: Any, one: Any, states: list[Any]) -> tuple[list[Any], int] | None:
+        """One example before the first stage, and after each, and its width in the end; None if it needs a closer look."""
         stages = self.stages
-        if not stages or stages[0]._state is None or self._hashes():
+        if not stages or states[0] is None or self._hashes():
             return None
-        widths = {step._state.n_features for _, step in self.steps if step._state is not None}
-        block = stages[0]._row(x, stages[0]._state)
-        if len(widths) != 1 or block is None or block.values.dtype != dtype:
+        widths = {state.n_features for state in (*states, one.state)}
+        block = stages[0]._row(x, states[0])
+        if len(widths) != 1 or block is None or block.values.dtype != one.dtype:
             return None
         numbers = block.values.ravel()
         if not np.isfinite(numbers.dot(numbers)):
             return None
         blocks = [block]
-        for stage in stages:
-            blocks.append(stage._one(stage._fitted(), blocks[-1], NOT_TAUGHT))
-        blocks[-1] = blocks[-1]._replace(bias=self.learner._bound.bias)
-        return blocks
+        for stage, state in zip(stages, states, strict=True):
+            out = stage._room_for_one(state, blocks[-1])
+            run(stage._call(state, blocks[-1], NOT_TAUGHT, out))
+            blocks.append(stage._one(state, blocks[-1], out))
+        blocks[-1] = blocks[-1]._replace(bias=one.bias)
+        return blocks, one.state.n_features
 
-    def _learn(self, X: Any, y: Any, classes: Any, weights: Any, pieces: Any, *, one: bool = False) -> None:
+    def _learn(self, X: Any, y: Any, sample_weight: Any, door: Door, pieces: list[Piece] | None = None) -> None:
         self._check_steps()
-        if not are_named(X) and not self._hashes():
-            X = rows_of(X, self.steps[0][1], fitted=self.steps[0][1].__sklearn_is_fitted__())
-        n = X.n if isinstance(X, Rows) else len(X)
-        target = self.learner._targets(y, n)
-        weights = self.learner._weights(weights, n)
-        with self._undone_on_error():
-            for start in range(0, n, BLOCK_ROWS):
-                stop = min(start + BLOCK_ROWS, n)
-                part = X.part(start, stop) if isinstance(X, Rows) else X[start:stop]
-                share = None if weights is None else weights[start:stop]
-                self._learn_part(part, target[start:stop], classes, share, pieces, one or are_named(part))
+        first = self._all[0]
+        with self._writing():
+            if not are_named(X) and not self._hashes():
+                X = rows_of(X, first, fitted=first._state is not None)
+            n = X.n if isinstance(X, Rows) else len(X)
+            target = self.learner._targets(y, n)
+            weights = self.learner._weights(sample_weight, n)
+            with guarded(*self._all):
+                for start in range(0, n, BLOCK_ROWS):
+                    stop = min(start + BLOCK_ROWS, n)
+                    part = X.part(start, stop) if isinstance(X, Rows) else X[start:stop]
+                    share = None if weights is None else weights[start:stop]
+                    self._learn_part(part, target[start:stop], share, door, pieces)
 
-    def _learn_part(self, part: Any, target: Any, classes: Any, weights: Array | None, pieces: Any, grows: bool) -> None:
-        """Learn from a block. In a growing model rows of weight 0 bring neither features nor labels: they are only predicted."""
+    def _learn_part(self, part: Any, target: Any, weights: Array | None, door: Door, pieces: list[Piece] | None) -> None:
+        """Learn from a block. Where features grow, rows of weight 0 bring none: they are only predicted."""
         cuts = [0, len(target)]
-        if weights is not None and (grows or self._grows()):
+        if weights is not None and (door.features_come or self._grows()):
             cuts = [0, *(np.flatnonzero(np.diff(weights > 0)) + 1).tolist(), len(target)]
         for start, stop in pairwise(cuts):
             some = part.part(start, stop) if isinstance(part, Rows) else part[start:stop]
             share = None if weights is None else weights[start:stop]
             if share is None or share.any():
-                rows = self._through(some, share, one=grows)
-                self.learner._learn(rows, target[start:stop], share, classes, pieces, one=grows)
+                rows, told = self._through(some, share, door)
+                self.learner._learn(rows, target[start:stop], share, told, pieces)
             elif pieces is not None:
-                scores = self.learner._scores(self._seen(some)).reshape(stop - start, -1)
-                pieces.append((self.learner._fitted().classes, scores))
+                state = self.learner._state
+                unknown = np.empty(0), np.full((stop - start, 1), np.nan)
+                pieces.append(unknown if state is None else (state.classes, self._scores_now(some)))
 
     def _grows(self) -> bool:
-        return any(step._state is not None and step._state.grow_features for _, step in self.steps)
+        return any(step._state is not None and step._state.grow_features for step in self._all)
 
-    def _through(self, X: Any, weights: Array | None, *, one: bool = False) -> Rows:
+    def _through(self, X: Any, weights: Array | None, door: Door) -> tuple[Any, Door]:
+        """Rows on their way to the learner, which the stages learn from, and what they tell it."""
         for stage in self.stages:
-            X = stage._learn_transform(X, weights, one=one)
-        return X
+            X, door = stage._learn_transform(X, weights, door), door.behind(stage)
+        return X, door
 
     def _hashes(self) -> bool:
-        return getattr(self.steps[0][1], "_takes_names_only", False)
-
-    @contextlib.contextmanager
-    def _undone_on_error(self) -> Iterator[None]:
-        with contextlib.ExitStack() as stack:
-            for _, step in self.steps:
-                stack.enter_context(step._undone_on_error())
-            yield
+        return getattr(self._all[0], "_takes_names_only", False)
 
     # --- predicting ---
 
-    def _seen(self, X: Any) -> Any:
-        for stage in self.stages:
-            state = stage._fitted()
-            rows = stage._foreseen(X, state)
-            stage._check_finite(rows, rows.dtype)
-            X = stage._transformed(state, rows, np.zeros(rows.n, bool))
+    def _read(self, read: Callable[[list[Any]], Any]) -> Any:
+        """What `read` finds in the states of all steps at one moment. If single examples were learned from meanwhile it reads again; a
+        writer that is always quicker is asked to wait."""
+        for _ in range(PATIENCE):
+            before = int(self._pulse[0])
+            answer = read(self._states())
+            if before % 2 == 0 and self._pulse[0] == before:
+                return answer
+        with self._writing():
+            return read(self._states())
+
+    def _states(self) -> list[Any]:
+        """The states of all steps as readers see them, taken in one go."""
+        taken = list(map(SEEN, self._all))
+        states = [state if shown is None else shown[0] for shown, state in taken]
+        if states[-1] is None:
+            self.learner._readable()
+        return [step._readable() if state is None else state for step, state in zip(self._all, states, strict=True)]
+
+    def _seen(self, X: Any, states: list[Any]) -> Any:
+        """Rows as the learner sees them."""
+        for stage, state in zip(self.stages, states, strict=False):
+            X = stage._seen_by(state, X)
         return X
+
+    def _scores_now(self, X: Any) -> Array:
+        """The scores of rows, (n, width), as the writer of this pipeline sees them."""
+        states = [step._latest() if step._state is None else step._state for step in self._all]
+        return self.learner._scores(self._seen(X, states), states[-1])
 
     def predict(self, X: Any) -> Array:
         """The label or number of each row."""
-        return self.learner.predict(self._seen(X))
+        return self._read(lambda states: self.learner._predicted(self._seen(X, states), states[-1]))
 
     @_learner_has("decision_function")
     def decision_function(self, X: Any) -> Array:
         """The scores of each row."""
-        return self.learner.decision_function(self._seen(X))
+        return self._read(lambda states: self.learner._decisions(self._seen(X, states), states[-1]))
 
     @_learner_has("score_samples")
     def score_samples(self, X: Any) -> Array:
         """How usual each row is, to a learner of one class."""
-        return self.learner.score_samples(self._seen(X))
+        return self._read(lambda states: self.learner._samples(self._seen(X, states), states[-1]))
 
     @_learner_has("score_one")
     def score_one(self, x: Any) -> float | None:
@@ -255,30 +321,36 @@ class Pipeline(_BaseComposition):
     @_learner_has("predict_proba")
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class, a column a class."""
-        return self.learner.predict_proba(self._seen(X))
+        learner = self.learner
+        return self._read(lambda states: learner._chances(learner._scores(self._seen(X, states), states[-1]), states[-1]))
 
     def predict_one(self, x: Any) -> Any:
         """The label or number of one example; None or 0 before anything was learned."""
         if not self.__sklearn_is_fitted__():
             return self.learner.predict_one(x)
-        one = self.learner._bind()
-        blocks = self._blocks(x, one.dtype)
-        if blocks is not None:
-            scores = np.empty((1, one.width), one.dtype)
-            if one.run(blocks[-1], one.no_targets, one.predict_only, scores) == 1:
-                return self.learner._decided(scores)
-        return self.learner._decided(self.learner._scores(self._seen(one_row(x))).reshape(1, -1))
+        return self._read(lambda states: self.learner._decided(self._scores_one(x, states), states[-1]))
 
     @_learner_has("predict_proba_one")
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         """The probability of each class, by label."""
         if not self.__sklearn_is_fitted__():
             return {}
-        return dict(zip(self.learner.classes_.tolist(), self.predict_proba(one_row(x))[0].tolist(), strict=True))
+        return self._read(lambda states: self.learner._chances_by_label(self._scores_one(x, states), states[-1]))
+
+    def _scores_one(self, x: Any, states: list[Any]) -> Array:
+        """The scores of one example, (1, width)."""
+        one = self.learner._bind(states[-1])
+        seen = self._blocks(x, one, states[:-1])
+        if seen is not None:
+            blocks, width = seen
+            scores = np.empty((1, one.width), one.dtype)
+            if one.run(blocks[-1], width, one.no_targets, one.predict_only, scores) == 1:
+                return scores
+        return self.learner._scores(self._seen(one_row(x), states), states[-1])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The accuracy of a classifier, or R^2 of a regressor."""
-        return self.learner.score(self._seen(X), y, sample_weight)
+        return self._read(lambda states: self.learner.score(self._seen(X, states), y, sample_weight))
 
     # --- files ---
 
@@ -287,7 +359,9 @@ class Pipeline(_BaseComposition):
         write(path, *self._pack())
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        headers, arrays = pack_steps(self.steps)
+        self._check_steps()
+        with self._writing():
+            headers, arrays = pack_steps(self.steps)
         return {"class": type(self).__name__, "steps": headers}, arrays
 
     @classmethod

@@ -75,8 +75,9 @@ def _(mean: Any, squares: Any, seen: Any, count: Any, X: Any, taught: Any, out: 
 
 
 @kernel
-def run_standardise(X: Any, mean: Any, squares: Any, seen: Any, count: Any, taught: Any, out: Any) -> None:
+def run_standardise(X: Any, mean: Any, squares: Any, seen: Any, count: Any, taught: Any, out: Any) -> Any:
     standardise(mean, squares, seen, count, X, taught, out)
+    return 1
 
 
 class StandardScaler(Stage):
@@ -88,8 +89,8 @@ class StandardScaler(Stage):
 
     Parameters
     ----------
-    grow : bool, default=None
-        Whether new features may appear at any time. None: with dicts and `learn_one` they may.
+    grow : bool or "features", default=None
+        Whether new features may appear at any time. None: in dicts they may.
 
     Attributes
     ----------
@@ -119,7 +120,7 @@ class StandardScaler(Stage):
         "stage": {"mean": Field("features"), "squares": Field("features"), "seen": Field("features")}
     }
 
-    def __init__(self, grow: bool | None = None) -> None:
+    def __init__(self, grow: bool | str | None = None) -> None:
         self.grow = grow
 
     @property
@@ -138,10 +139,9 @@ class StandardScaler(Stage):
         n = max(1, state.t)
         return mean * seen / n, squares + mean * mean * seen * (n - seen) / n
 
-    def _apply(self, state: State, block: Any, taught: Array, out: Array) -> None:
+    def _call(self, state: State, block: Any, taught: Array, out: Array) -> tuple[Any, ...]:
         arrays = state.arrays
-        flat = (arrays["mean"], arrays["squares"], arrays["seen"], arrays["count"])
-        self._call(run_standardise, block, *flat, taught, out)
+        return run_standardise, block, arrays["mean"], arrays["squares"], arrays["seen"], arrays["count"], taught, out
 
 
 @verb(0)
@@ -167,8 +167,12 @@ def _(X: Any, out: Any) -> Any:
 
 
 @kernel
-def run_normalise(X: Any, out: Any) -> None:
+def run_normalise(X: Any, count: Any, taught: Any, out: Any) -> Any:
     normalise(X, out)
+    for t in range(len(taught)):
+        if taught[t]:
+            count[T] += 1
+    return 1
 
 
 class UnitNorm(Stage):
@@ -176,8 +180,8 @@ class UnitNorm(Stage):
 
     Parameters
     ----------
-    grow : bool, default=None
-        Whether new features may appear at any time. None: with dicts and `learn_one` they may.
+    grow : bool or "features", default=None
+        Whether new features may appear at any time. None: in dicts they may.
 
     Examples
     --------
@@ -188,9 +192,8 @@ class UnitNorm(Stage):
 
     _forms: ClassVar[dict[str, dict[str, Field]]] = {"stage": {}}
 
-    def __init__(self, grow: bool | None = None) -> None:
+    def __init__(self, grow: bool | str | None = None) -> None:
         self.grow = grow
 
-    def _apply(self, state: State, block: Any, taught: Array, out: Array) -> None:
-        self._call(run_normalise, block, out)
-        state.arrays["count"][T] += np.count_nonzero(taught)
+    def _call(self, state: State, block: Any, taught: Array, out: Array) -> tuple[Any, ...]:
+        return run_normalise, block, state.arrays["count"], taught, out

@@ -1,0 +1,188 @@
+"""A state bound to machine code: records, entry points, and the one place where lengths and types are checked before they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import call
+from struct import error as StructError
+from typing import Any
+
+import numpy as np
+from numpy import frombuffer, ndarray
+
+from onepass.base.inputs import Places, places, readonly
+from onepass.base.state import Array, State
+from onepass.compiled.average import Averaged, Lazy, NoAverage, Strided
+from onepass.compiled.gates import Active, Balanced
+from onepass.compiled.kernel import machine_code
+from onepass.compiled.loop import Weights, run, run_dense, run_sparse
+from onepass.compiled.pocket import Pocket
+from onepass.compiled.rows import DenseRows
+from onepass.compiled.scaled import AveragedScaled, LazyScaled, Scaled
+
+# An average that is blended as a whole is blended so often: a fraction of the cost of the step itself.
+BLEND_EVERY = 16
+
+
+class Bound:
+    """A learner's parameters and one of its states as the records that the loop takes, and the loop's entry points for them.
+
+    Machine code checks nothing. The arrays of the state are checked here when they are bound, and stay as they are; rows, targets and
+    scores are checked in `run`, which all tables go through, and in `run_one`, which all single examples do.
+    """
+
+    def __init__(self, learner: Any, state: State) -> None:
+        if flaw := state.flaw():
+            raise RuntimeError(f"This {type(learner).__name__} can't be used any more: {flaw}. Load it again, or call fit.")
+        dtype = state.dtype
+        self.average: Any = NoAverage(0)
+        arrays = self._averaging(learner, state)
+        self.model = learner._record(state, arrays)
+        self.state, self.dtype, self.count, self.pulse = state, dtype, state.arrays["count"], state.pulse
+        self.edition = learner._edition
+        self.bias = dtype.type(1 if learner.fit_intercept else 0)
+        self.no_targets = learner._no_codes(state)
+        self.full, self.none = dtype.type(1), dtype.type(0)
+        self.learn_all = Weights(np.empty(0, dtype), self.full)
+        self.predict_only = Weights(np.empty(0, dtype), self.none)
+        self.width = learner._width(state)
+        labels = [] if state.classes is None else state.classes.tolist()
+        self.labels = 2 * labels if len(labels) == 1 else labels  # one label so far: it is the answer whatever the score
+        self.quick = (
+            getattr(learner, "class_weight", None) is None
+            and "platt" not in state.arrays
+            and not learner._needs_whole_data()
+            and not state.undecided
+        )
+        self.code = learner._coder(state)
+        self._entries: dict[Any, Callable[..., int]] = {}
+        self._strides = (dtype.itemsize,)
+        self._dense: Callable[..., float] | None = None
+        self._sparse: Callable[..., float] | None = None
+        self._know(state)
+        if state.classes is not None and not labels:  # there is nothing to answer: every example needs a closer look
+            self.call_one = lambda x, targets, share: None  # type: ignore[method-assign]
+
+    def _averaging(self, learner: Any, state: State) -> dict[str, Any]:
+        """The arrays as the rule sees them, where there is an average beside them."""
+        arrays: dict[str, Any] = dict(state.arrays)
+        if state.additive():
+            (name,) = state.additive()
+            now = arrays[name]
+            if "scale" in state.fields:
+                now = arrays[name] = Scaled(now, arrays["scale"])
+            if "pocket" in arrays:
+                best = arrays[f"pocket.{name}"]
+                self.average = Pocket(learner._record(state, {**arrays, name: best}), best, now, arrays["pocket"])
+            elif "clock" in arrays:
+                clock, gap = arrays["clock"], arrays[f"gap.{name}"]
+                lag = learner._record(state, {**arrays, name: gap})
+                if "scale" in state.fields:
+                    arrays[name] = AveragedScaled(now.u, now.scale, gap, arrays["mean.scale"], clock)
+                    self.average = LazyScaled(lag, arrays[name])
+                else:
+                    arrays[name] = Averaged(now, gap, clock)
+                    self.average = Lazy(lag, gap, clock)
+        elif "clock" in arrays:
+            means = {name: arrays[f"mean.{name}"] for name in state.fields}
+            self.average = Strided(learner._record(state, means), arrays["clock"], BLEND_EVERY)
+        return arrays
+
+    def _know(self, state: State) -> None:
+        self.state, self._room = state, state.room
+        self._ignores_new = not state.foresees
+        self._shape = (state.n_features,)
+        self._last: Places | None = None
+
+    def wider(self, state: State) -> Bound:
+        """The binding of a state that has more features in the same arrays."""
+        other = object.__new__(Bound)
+        other.__dict__.update(self.__dict__)
+        other._know(state)
+        return other
+
+    def run(self, rows: Any, width: int, targets: Array, gate: Any, scores: Array) -> int:
+        """The loop over a block of rows of so many columns; how many were done."""
+        return call(*self.call(rows, width, targets, gate, scores))
+
+    def call(self, rows: Any, width: int, targets: Array, gate: Any, scores: Array) -> tuple[Any, ...]:
+        """The entry point for a block of rows and its arguments."""
+        self._check(rows, width, targets, gate, scores)
+        kind = (type(rows), rows[0].dtype, type(gate))
+        entry = self._entries.get(kind)
+        if entry is None:
+            typed = type(rows)(*map(readonly, rows[:-1]), rows[-1])  # one type for all ways in
+            entry = machine_code(run, self.model, self.average, typed, targets, gate, scores, self.count, self.pulse)
+            self._entries[kind] = entry
+        return entry, self.model, self.average, rows, targets, gate, scores, self.count, self.pulse
+
+    def _check(self, rows: Any, width: int, targets: Array, gate: Any, scores: Array) -> None:
+        """Raise ValueError unless the loop stays within all arrays. That sparse rows lie within their width is seen to where rows are
+        made."""
+        n, values = len(scores), rows.values
+        sound = width <= self._room and values.dtype == self.dtype
+        if type(rows) is DenseRows:
+            sound = sound and values.ndim == 2 and values.shape[1] == width and len(values) >= n
+        else:
+            sound = sound and values.ndim == 1 and len(rows.indices) == len(values) and len(rows.indptr) > n
+        if targets is self.no_targets:
+            sound = sound and gate is self.predict_only
+        else:
+            like = self.no_targets
+            sound = sound and len(targets) >= n and targets.shape[1:] == like.shape[1:] and targets.dtype == like.dtype
+        sound = sound and scores.shape == (n, self.width) and scores.dtype == self.dtype and _as_long(gate, n)
+        if not sound or not all(array.flags.c_contiguous for array in (*rows[:-1], targets, scores)):
+            raise ValueError("These rows, targets or weights have other lengths or types than the model.")
+
+    def run_one(self, x: Any, targets: Array, share: Any) -> float | None:
+        """The loop over one example, for the common cases; None for those that need a closer look."""
+        parts = self.call_one(x, targets, share)
+        return None if parts is None else call(*parts)
+
+    def call_one(self, x: Any, targets: Array, share: Any) -> tuple[Any, ...] | None:
+        """The entry point for one example and its arguments."""
+        if type(x) is ndarray:
+            if x.shape != self._shape or x.dtype is not self.dtype or x.strides != self._strides:
+                return None
+            dense = self._dense or self._compile_dense(x, targets, share)
+            return dense, self.model, self.average, x, self.bias, targets, share, self.width, self.count, self.pulse
+        if type(x) is not dict:
+            return None
+        last = self._last
+        if last is None or last[0] != [*x]:
+            ignore_new = self._ignores_new if share is self.none else not self.state.grow_features
+            last = places(self.state.names, self.state.n_features, x, ignore_new, self.dtype)
+            if last is None:
+                return None
+            if len(last[2]) == len(x):  # a dict with features that are not known is not worth remembering
+                self._last = last
+        _, indptr, indices, order, pack = last
+        try:
+            values = frombuffer(pack(*x.values()), self.dtype)
+        except (StructError, OverflowError):  # text, None, numbers that are too large
+            return None
+        if order is not None:
+            values = values[order]
+        sparse = self._sparse or self._compile_sparse(indptr, indices, values, targets, share)
+        row = indptr, indices, values
+        return sparse, self.model, self.average, *row, self.bias, targets, share, self.width, self.count, self.pulse
+
+    def _compile_dense(self, x: Array, targets: Array, share: Any) -> Callable[..., float]:
+        flat = (self.model, self.average, readonly(x), self.bias, targets, share, self.width, self.count, self.pulse)
+        self._dense = machine_code(run_dense, *flat)
+        return self._dense
+
+    def _compile_sparse(self, indptr: Array, indices: Array, values: Array, targets: Array, share: Any) -> Callable[..., float]:
+        row = map(readonly, (indptr, indices, values))
+        flat = (self.bias, targets, share, self.width, self.count, self.pulse)
+        self._sparse = machine_code(run_sparse, self.model, self.average, *row, *flat)
+        return self._sparse
+
+
+def _as_long(gate: Any, n: int) -> bool:
+    """Whether a gate has what it takes for n rows."""
+    if type(gate) is Active:
+        return min(len(gate.reach), len(gate.asked), len(gate.values)) >= n and _as_long(gate.given, n)
+    if type(gate) is Balanced:
+        return min(len(gate.codes), len(gate.values)) >= n
+    return len(gate.values) == 0 or len(gate.values) >= n
