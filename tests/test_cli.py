@@ -12,6 +12,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas
+import polars
+import pyarrow
+import pyarrow.parquet
 import pytest
 from click.testing import CliRunner, Result
 from scipy.sparse import csr_array
@@ -144,14 +148,127 @@ def test_features_and_classes_fix_the_model(tmp_path: Path) -> None:
     failed(1, "learn", tmp_path / "more", "--resume", tmp_path / "model")
 
 
-def test_strings_are_hashed(tmp_path: Path) -> None:
+@pytest.fixture
+def fruit(tmp_path: Path) -> Path:
+    """A table with strings, numbers and truth values."""
+    random = np.random.default_rng(0)
+    path = tmp_path / "fruit.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["colour", "size", "shop", "ripe", "price"])
+        for _ in range(200):
+            colour, shop = random.choice(["red", "green", "blau ö"]), random.integers(40)
+            size, ripe = round(random.normal(3), 2), random.integers(2)
+            price = round(size * len(colour) + shop % 7 + ripe, 2)
+            writer.writerow([colour, size, f"s{shop}", ["false", "true"][ripe], price])
+    return path
+
+
+def fruit_of(path: Path) -> dict[str, list[object]]:
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    kinds = {"colour": str, "size": float, "shop": str, "ripe": "true".__eq__, "price": float}
+    return {name: [kind(row[name]) for row in rows] for name, kind in kinds.items()}  # type: ignore[operator]
+
+
+def test_strings_are_hashed_by_the_model(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("colour,size,label\n" + "red,1,apple\ngreen,9,melon\n" * 30)
     good("learn", tmp_path / "data.csv", "--save", tmp_path / "wide")
-    good("learn", tmp_path / "data.csv", "--save", tmp_path / "narrow", "--features", 64)
-    assert onepass.load(tmp_path / "wide").n_features_in_ == 2**20
-    for name, options in (("wide", ()), ("narrow", ("--features", 64))):
-        assert good("predict", tmp_path / name, tmp_path / "data.csv", *options).stdout.split()[:2] == ["apple", "melon"]
-    assert "--features" in failed(1, "predict", tmp_path / "narrow", tmp_path / "data.csv")
+    report = json.loads(good("learn", tmp_path / "data.csv", "--save", tmp_path / "narrow", "--features", 64, "--json").stdout)
+    assert (report["stages"], report["features"]) == (["Hasher"], 64)
+    for name, width in (("wide", 2**20), ("narrow", 64)):
+        model = onepass.load(tmp_path / name)
+        assert model.n_features_in_ == width
+        assert model.predict_one({"colour": "red", "size": 3.0}) == "apple"
+        assert good("predict", tmp_path / name, tmp_path / "data.csv").stdout.split()[:2] == ["apple", "melon"]
+    assert "hashes strings to 64 features" in failed(1, "predict", tmp_path / "narrow", tmp_path / "data.csv", "--features", 32)
+
+
+@pytest.mark.parametrize("scale", ["none", "standard", "unit"])
+def test_a_model_of_strings_agrees_with_itself(fruit: Path, tmp_path: Path, scale: str) -> None:
+    options = ["--label", "price", "--features", 512, "--scale", scale, "--learner", "pa2"]
+    report = json.loads(good("learn", fruit, *options, "--save", tmp_path / "model", "--test", fruit, "--json").stdout)
+    model = onepass.load(tmp_path / "model")
+    columns = fruit_of(fruit)
+    price = columns.pop("price")
+    lines = [float(line) for line in good("predict", tmp_path / "model", fruit, "--label", "price").stdout.splitlines()]
+    assert [model.predict_one(dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)] == lines
+    for frame in (pandas.DataFrame, polars.DataFrame, pyarrow.table):
+        assert model.predict(frame(columns)).tolist() == lines
+    assert report["test"]["mae"] == np.abs(np.array(lines) - np.array(price)).sum() / 200
+
+
+def test_resuming_with_strings_is_exact(fruit: Path, tmp_path: Path) -> None:
+    header, *lines = fruit.read_text().splitlines(keepends=True)
+    (tmp_path / "first.csv").write_text(header + "".join(lines[:90]))
+    (tmp_path / "second.csv").write_text(header + "".join(lines[90:]))
+    options = ["--label", "colour", "--features", 128, "--scale", "standard"]
+    good("learn", fruit, *options, "--save", tmp_path / "whole")
+    good("learn", tmp_path / "first.csv", *options, "--save", tmp_path / "model")
+    good("learn", tmp_path / "second.csv", "--label", "colour", "--resume", tmp_path / "model", "--save", tmp_path / "model")
+    assert (tmp_path / "model").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_the_format_of_a_table_with_strings_does_not_matter(fruit: Path, tmp_path: Path) -> None:
+    columns = fruit_of(fruit)
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    (tmp_path / "fruit.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "fruit.parquet")
+    models = []
+    for ending in ("csv", "jsonl", "parquet"):
+        good("learn", tmp_path / f"fruit.{ending}", "--label", "shop", "--features", 256, "--save", tmp_path / "model")
+        models.append((tmp_path / "model").read_bytes())
+    assert models[0] == models[1] == models[2]
+
+
+def test_a_model_of_strings_takes_tables_of_numbers(fruit: Path, tmp_path: Path) -> None:
+    good("learn", fruit, "--label", "price", "--save", tmp_path / "model")
+    (tmp_path / "numbers.csv").write_text("size,colour,price\n1.5,7,1\n2.5,0,2\n")
+    result = good("predict", tmp_path / "model", tmp_path / "numbers.csv", "--label", "price")
+    model = onepass.load(tmp_path / "model")
+    expected = [model.predict_one({"size": size, "colour": colour}) for size, colour in ((1.5, 7.0), (2.5, 0.0))]
+    assert [float(line) for line in result.stdout.splitlines()] == expected
+    good("learn", tmp_path / "numbers.csv", "--resume", tmp_path / "model", "--save", tmp_path / "resumed")
+    for size, colour, price in ((1.5, 7.0, 1), (2.5, 0.0, 2)):
+        model.learn_one({"size": size, "colour": colour}, price)
+    assert onepass.load(tmp_path / "resumed").learner.coef_.tobytes() == model.learner.coef_.tobytes()
+    (tmp_path / "unnamed").write_text("1 1:1\n")
+    assert "the data has no names" in failed(1, "predict", tmp_path / "model", tmp_path / "unnamed")
+
+
+def test_a_model_of_numbers_refuses_strings(table: Path, tmp_path: Path) -> None:
+    good("learn", table, "--save", tmp_path / "model")
+    (tmp_path / "dirty.csv").write_text("a,b,c,class\n1,2,3,yes\n1,oops,3,no\n")
+    for command in (["predict", tmp_path / "model"], ["learn", "--resume", tmp_path / "model"]):
+        message = failed(1, *command, tmp_path / "dirty.csv")
+        assert "column 'b' holds strings" in message
+        assert "--drop" in message
+    assert "column 'b' holds strings" in failed(1, "learn", table, "--test", tmp_path / "dirty.csv")
+    assert "column 'b' holds strings" in failed(1, "compare", table, "--test", tmp_path / "dirty.csv")
+    assert "3 features, but --features says 7" in failed(1, "learn", table, "--features", 7)
+
+
+def test_compare_and_tune_hash_strings(fruit: Path, tmp_path: Path) -> None:
+    columns = fruit_of(fruit)
+    y = np.array(columns.pop("colour"))
+    model = onepass.pipeline(onepass.Hasher(n_features=64), onepass.PAClassifier())
+    data = pandas.DataFrame(columns), y
+    options = ["--label", "colour", "--features", 64]
+    (tmp_path / "test.csv").write_text("size,colour\n1.5,red\n2.5,green\n")
+    outputs = ["--csv", tmp_path / "it.csv", "--test", tmp_path / "test.csv"]
+    good("compare", fruit, *options, "--learners", "pa1", "--permutations", 2, *outputs)
+    with (tmp_path / "it.csv").open() as file:
+        (row,) = csv.DictReader(file)
+    test = pandas.DataFrame({"size": [1.5, 2.5]}), np.array(["red", "green"])
+    onepass.evaluate.compare({"pa1": model}, data, 2, test).to_csv(tmp_path / "expected.csv")
+    with (tmp_path / "expected.csv").open() as file:
+        (expected,) = csv.DictReader(file)
+    assert {key: value for key, value in row.items() if "seconds" not in key} == {
+        key: value for key, value in expected.items() if "seconds" not in key
+    }
+    found = onepass.evaluate.tune(model, {"paclassifier__C": [0.001, 1]}, data)
+    words = good("tune", fruit, *options, "--grid", "C=0.001,1").stdout.splitlines()[-1]
+    assert words == f"--set C={found.best_params['paclassifier__C']}"
 
 
 def test_regression(tmp_path: Path, rows: tuple[np.ndarray, np.ndarray]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from onepass.cli.data import load, read, widen
+from onepass.cli.data import load, widen
 from onepass.cli.models import build, classes_from, known_task, settings_of, shared, task_of
 from onepass.cli.options import SCALE, SEED, TASK, Names, Picture, Target, reading
 from onepass.cli.output import progress, save_figure, show
@@ -73,9 +73,7 @@ def compare(
     if len(tasks) == 2:
         raise click.UsageError("--learners names classifiers and regressors; they can't be compared with each other.")
     task = task or next(iter(tasks), None)
-    (X, y), tests = load(data, task, options)
-    if test is not None:
-        tests = read(test, task, options)
+    (X, y), tests = load(data, task, options, test)
     if tests is not None:
         widen(X, tests[0])
     if whole:

@@ -6,34 +6,59 @@ from pathlib import Path
 from typing import Any
 
 
-def load(data: str, task: str | None, options: dict[str, Any]) -> tuple[tuple[Any, Any], tuple[Any, Any] | None]:
-    """The data, and its test part if it has one."""
-    from onepass import datasets
+def opened(data: str, task: str | None, options: dict[str, Any]) -> Any:
+    """The stream of a file. `--features` is not for tables: their columns are the features, or are hashed to so many by a model."""
+    from onepass import streams
+    from onepass.streams.opening import TABLES, guess
+
+    table = (options["format"] or guess(data)) in TABLES
+    return streams.open(data, task=task, **options | ({"features": None} if table else {}))
+
+
+def load(
+    data: str, task: str | None, options: dict[str, Any], test: str | None = None
+) -> tuple[tuple[Any, Any], tuple[Any, Any] | None]:
+    """The data, and the test data or else its own test part if it has one. Strings are hashed here, once for all passes."""
+    from onepass import Hasher, datasets
+    from onepass.cli.fitting import hashed_to
 
     if data not in datasets.names() or Path(data).exists():
-        return read(data, task, options), None
+        chunks = _chunks(data, task, options)
+        hashed = hashed_to(chunks[-1], options["features"])
+        hasher = None if hashed is None else Hasher(n_features=hashed)
+        return _joined(chunks, hasher), None if test is None else _joined(_chunks(test, task, options), hasher)
     dataset = datasets.load(data)
     if isinstance(dataset.X, list):
         raise ValueError(f"the data set {data} holds texts; make numbers of them first, for example with onepass.Hasher")
+    if test is not None:
+        return (dataset.X, dataset.y), _joined(_chunks(test, task, options), None)
     return (dataset.X, dataset.y), None if dataset.y_test is None else (dataset.X_test, dataset.y_test)
 
 
-def read(data: str, task: str | None, options: dict[str, Any]) -> tuple[Any, Any]:
-    """All rows and labels of a file."""
-    import numpy as np
-    import scipy.sparse as sp
-
-    from onepass import streams
-
-    with streams.open(data, task=task, **options) as stream:
+def _chunks(data: str, task: str | None, options: dict[str, Any]) -> list[Any]:
+    """All of a file."""
+    with opened(data, task, options) as stream:
         chunks = list(stream)
     if any(chunk.y is None for chunk in chunks):
         raise ValueError(f"{data} has no labels to learn from")
+    return chunks
+
+
+def _joined(chunks: list[Any], hasher: Any) -> tuple[Any, Any]:
+    """The rows and labels of chunks, hashed if there is something to do so."""
+    import numpy as np
+    import scipy.sparse as sp
+
+    from onepass.cli.fitting import named, refuse_strings
+
     y = np.concatenate([chunk.y for chunk in chunks])
-    if not sp.issparse(chunks[0].X):
-        return np.concatenate([chunk.X for chunk in chunks]), y
-    widen(*(chunk.X for chunk in chunks))
-    return sp.vstack([chunk.X for chunk in chunks], format="csr"), y
+    if hasher is None:
+        refuse_strings(chunks[0])
+    parts = [chunk.X if hasher is None else hasher.transform(named(chunk)) for chunk in chunks]
+    if not sp.issparse(parts[0]):
+        return np.concatenate(parts), y
+    widen(*parts)
+    return sp.vstack(parts, format="csr"), y
 
 
 def widen(*parts: Any) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from onepass.cli.data import opened
 from onepass.cli.models import build, classes_from, known_task, settings_of, task_of, task_of_model
 from onepass.cli.options import LEARNER, SCALE, SEED, SET, TASK, Names, Picture, Target, reading
 from onepass.cli.output import facts, metric, plain, progress, save_figure, show, speed
@@ -68,8 +69,8 @@ def learn(
     standard.
     """
     import onepass
-    from onepass import evaluate, streams
-    from onepass.cli.fitting import named, rows_for, width_of
+    from onepass import evaluate
+    from onepass.cli.fitting import hashed_to, named, rows_for, width_of
     from onepass.cli.fitting import test as errors_on
 
     given = settings_of(settings)
@@ -79,9 +80,9 @@ def learn(
         _refuse_decided(context)
         model = onepass.load(resume)
         task = task_of_model(model)
-        options["features"] = options["features"] or width_of(model)
+        options["features"] = width_of(model, options["features"])
 
-    with streams.open(data, task=task, **options) as stream, Interruptions() as interruptions:
+    with opened(data, task, options) as stream, Interruptions() as interruptions:
         chunks = interruptions.until_pressed(stream)
         first = next(chunks, None)
         if first is None:
@@ -93,7 +94,8 @@ def learn(
         if model is None:
             labels = classes_from(first.y, classes) if task == "classification" or classes else None
             fixed = options["features"] is not None and (labels is not None or task == "regression")
-            model = build(learner, task, given, scale=scale, seed=seed, classes=labels, grow=not fixed)
+            hashed = hashed_to(first, options["features"])
+            model = build(learner, task, given, hashed=hashed, scale=scale, seed=seed, classes=labels, grow=not fixed)
         fitted = hasattr(model, "t_")
 
         def rows(chunks: Iterable[Any]) -> Iterator[Any]:
@@ -111,7 +113,7 @@ def learn(
 
     tested = None
     if test is not None and not interruptions.pressed:
-        with streams.open(test, task=task, **{**options, "features": options["features"] or width_of(model)}) as stream:
+        with opened(test, task, {**options, "features": width_of(model, options["features"])}) as stream:
             tested = errors_on(model, task, stream)
     if plot is not None:
         _draw(result, plot)
@@ -217,7 +219,7 @@ def _about(model: Any, task: str) -> dict[str, Any]:
     learner = getattr(model, "learner", model)
     return {
         "learner": type(learner).__name__,
-        "scale": [type(stage).__name__ for stage in getattr(model, "stages", [])],
+        "stages": [type(stage).__name__ for stage in getattr(model, "stages", [])],
         "task": task,
         "parameters": {name: value for name, value in learner.get_params().items() if name not in ("classes", "grow")},
         "features": model.n_features_in_,
@@ -226,7 +228,7 @@ def _about(model: Any, task: str) -> dict[str, Any]:
 
 
 def _summary(report: dict[str, Any]) -> dict[str, str]:
-    stages = "".join(f"{stage} + " for stage in report["scale"])
+    stages = "".join(f"{stage} + " for stage in report["stages"])
     lines = {"learner": stages + report["learner"], "task": report["task"], "examples": f"{report['examples']:,}"}
     lines["features"] = f"{report['features']:,}"
     if report["classes"] is not None:

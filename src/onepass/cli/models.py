@@ -191,17 +191,18 @@ def build(
     task: str,
     settings: dict[str, Any] | None = None,
     *,
+    hashed: int | None = None,
     scale: str = "none",
     seed: int = 0,
     classes: list[Any] | None = None,
     grow: bool | None = None,
 ) -> Any:
-    """A fresh model: a learner by name, and a stage before it where scaling is asked for.
+    """A fresh model: a learner by name, and stages before it where strings are hashed or scaling is asked for.
 
     >>> build("pamo2", "classification", {"dimensions": 8}, seed=1)
     PAMOClassifier(dimensions=8, random_state=1, variant='II')
     """
-    from onepass import StandardScaler, UnitNorm, pipeline
+    from onepass import Hasher, StandardScaler, UnitNorm, pipeline
 
     cls = class_for(name, task)
     given = find(name)[1] | (settings or {})
@@ -215,7 +216,7 @@ def build(
         learner._check_parameters()
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    if scale == "none":
-        return learner
-    stage = {"standard": StandardScaler, "unit": UnitNorm}[scale]
-    return pipeline(stage(grow=learner.grow), learner)
+    stages: list[Any] = [] if hashed is None else [Hasher(n_features=hashed)]
+    if scale != "none":
+        stages.append({"standard": StandardScaler, "unit": UnitNorm}[scale](grow=learner.grow))
+    return pipeline(*stages, learner) if stages else learner

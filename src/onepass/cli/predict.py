@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from onepass.cli.data import opened
 from onepass.cli.models import task_of_model
 from onepass.cli.options import Target, reading
 from onepass.cli.output import metric, plain
@@ -25,7 +26,6 @@ def predict(model: str, data: str, no_label: bool, scores: bool, output: Path | 
     Where the data has labels, the error of the predictions goes to standard error.
     """
     import onepass
-    from onepass import streams
     from onepass.cli.fitting import Errors, predictions, width_of
 
     if no_label and options["label"] is not None:
@@ -34,11 +34,11 @@ def predict(model: str, data: str, no_label: bool, scores: bool, output: Path | 
     task = task_of_model(learned)
     if scores and task == "regression":
         raise click.UsageError("--scores is for classifiers; a regressor predicts its score.")
-    options["features"] = options["features"] or width_of(learned)
+    options["features"] = width_of(learned, options["features"])
     if no_label:
         options["label"] = False
     errors = Errors(task)
-    with streams.open(data, task=task, **options) as stream, click.open_file(str(output or "-"), "w") as file:
+    with opened(data, task, options) as stream, click.open_file(str(output or "-"), "w") as file:
         for X, y, predicted in predictions(learned, stream):
             values = learned.decision_function(X) if scores else predicted
             file.writelines(f"{plain(value)}\n" for value in values.tolist())

@@ -8,21 +8,66 @@ from typing import Any, ClassVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from scipy.sparse import csr_array
+from sklearn.utils import murmurhash3_32
 from sklearn.utils._param_validation import Interval
 
 from onepass.base import Field, Stage, State
 from onepass.base.estimator import are_named
-from onepass.base.inputs import Rows, from_csr
+from onepass.base.inputs import Rows, check_name, from_csr, readonly
 from onepass.base.knowledge import Door, Start
 from onepass.base.stage import FLOAT64
 from onepass.base.state import Array
+from onepass.compiled.kernel import kernel, routine
+
+BUCKETS = 2**20
+ANY = (nw.Categorical, nw.Enum, nw.Object, nw.Unknown)  # columns whose values tell, one by one, whether they are texts
+
+MASK, C1, C2, PLUS, F1, F2 = map(np.uint64, (0xFFFFFFFF, 0xCC9E2D51, 0x1B873593, 0xE6546B64, 0x85EBCA6B, 0xC2B2AE35))
+ZERO, ONE, THREE, FIVE, EIGHT = map(np.uint64, (0, 1, 3, 5, 8))
+
+
+@routine
+def rotated(x: Any, bits: Any) -> Any:
+    return ((x << np.uint64(bits)) | (x >> np.uint64(32 - bits))) & MASK
+
+
+@routine
+def scrambled(k: Any) -> Any:
+    return (rotated((k * C1) & MASK, 15) * C2) & MASK
+
+
+@routine
+def absorbed(h: Any, k: Any, length: Any, data: Any, start: Any, stop: Any) -> Any:
+    """Some bytes taken in: h is of all whole words so far, k holds the bytes after those, and length counts all of them."""
+    for i in range(start, stop):
+        k |= np.uint64(data[i]) << (EIGHT * (length & THREE))
+        length += ONE
+        if length & THREE == ZERO:
+            h = (rotated(h ^ scrambled(k), 13) * FIVE + PLUS) & MASK
+            k = ZERO
+    return h, k, length
+
+
+@kernel
+def murmur(prefix: Any, data: Any, offsets: Any, out: Any) -> None:
+    """MurmurHash3 (Appleby, 32 bits) of texts behind a prefix; text i is data[offsets[i] : offsets[i + 1]]."""
+    h0, k0, length0 = absorbed(ZERO, ZERO, ZERO, prefix, 0, len(prefix))
+    for i in range(len(out)):
+        h, k, length = absorbed(h0, k0, length0, data, offsets[i], offsets[i + 1])
+        h = h ^ scrambled(k) ^ (length & MASK)
+        h = ((h ^ (h >> np.uint64(16))) * F1) & MASK
+        h = ((h ^ (h >> np.uint64(13))) * F2) & MASK
+        out[i] = h ^ (h >> np.uint64(16))
 
 
 class Hasher(Stage):
     """Dicts of features, or data frames, as sparse rows of a fixed width: a feature's column is the hash of its name.
 
     Column MurmurHash3(name) mod n_features, with a sign from the same hash, so that collisions cancel on average; a text value
-    becomes the feature "name=text" of value 1. Equal to scikit-learn's `FeatureHasher`. Memory is bounded whatever names appear.
+    becomes the feature "name=text" of value 1, and None is no feature at all. Equal to scikit-learn's `FeatureHasher`. A frame is
+    hashed a column at a time, each of its texts once, and gives the same bits as its rows as dicts; a column of numbers must
+    have all of them. Memory is bounded whatever names appear.
 
     Parameters
     ----------
@@ -45,7 +90,7 @@ class Hasher(Stage):
     _forms: ClassVar[dict[str, dict[str, Field]]] = {"stage": {}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_features": [Interval(Integral, 1, 2**31 - 1, closed="both")]}
 
-    def __init__(self, n_features: int = 2**20) -> None:
+    def __init__(self, n_features: int = BUCKETS) -> None:
         self.n_features = n_features
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -75,15 +120,84 @@ class Hasher(Stage):
             raise TypeError(
                 "Hasher takes a list of dicts; put a single example into a list, or use learn_one and transform_one."
             )
+        X = nw.to_native(X, pass_through=True)
         if nw.dependencies.is_into_dataframe(X):
-            X = nw.from_native(X, eager_only=True).rows(named=True)
+            frame = nw.from_native(X, eager_only=True)
+            return self._hashed(len(frame), [_entries(name, frame.get_column(name)) for name in frame.columns])
+        if isinstance(X, Rows) and X.names is not None:
+            return self._hashed(X.n, [(murmurhash3_32(name), X.data[:, j]) for j, name in enumerate(X.names)])
         if not are_named(X):
             raise TypeError("Hasher takes dicts of features or a data frame: only names can be hashed.")
         from sklearn.feature_extraction import FeatureHasher  # takes as long to import as the rest of the stages together
 
-        hashed = FeatureHasher(self.n_features).transform(X)
-        hashed.sort_indices()
-        return from_csr(hashed)
+        pairs = ([pair for pair in x.items() if pair[1] is not None] for x in X)
+        return from_csr(FeatureHasher(self.n_features, input_type="pair").transform(pairs))
+
+    def _hashed(self, n: int, columns: list[tuple[Any, Any]]) -> Rows:
+        """Rows of columns of hashes and values. Zeros are left out and collisions added up as by scikit-learn, to the bit."""
+        hashes, values = np.empty((n, len(columns)), np.int64), np.empty((n, len(columns)))
+        for j, column in enumerate(columns):
+            hashes[:, j], values[:, j] = column
+        present = values != 0
+        indptr = np.concatenate([[0], present.sum(axis=1).cumsum()])
+        kind = np.int32 if indptr[-1] < 2**31 else np.int64
+        places = (abs(hashes[present]) % self.n_features).astype(kind)
+        signed = np.where(hashes < 0, -values, values)
+        X = csr_array((signed[present], places, indptr.astype(kind)), shape=(n, self.n_features))
+        X.sum_duplicates()
+        return from_csr(X)
 
     def _transformed(self, state: State, rows: Rows, taught: Array) -> Rows:
         return rows
+
+
+def _entries(name: Any, series: Any) -> tuple[Any, Any]:
+    """The hashes of a column of a frame, or the one for all its rows, and the values."""
+    check_name(name)
+    if series.dtype == nw.String:
+        hashes = np.empty(len(series), np.uint32)
+        murmur(_bytes(f"{name}=".encode()), *_texts(series), hashes)
+        return hashes.view(np.int32), ~series.is_null().to_numpy()
+    if isinstance(series.dtype, ANY):
+        values = _values(series, None)
+        try:
+            known = {value: _entry(name, value) for value in set(values)}
+        except (TypeError, ValueError):
+            raise TypeError(f"Column {name!r} of X holds what is neither a number nor a text.") from None
+        entries = np.array([known[value] for value in values], float).reshape(-1, 2)  # a float has room for a hash
+        return entries[:, 0], entries[:, 1]
+    if not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
+        raise TypeError(f"Column {name!r} of X is {series.dtype}: neither numbers nor text.")
+    if series.null_count():
+        row = int(series.is_null().to_numpy().argmax())
+        raise ValueError(f"Column {name!r} of X has no value in row {row}; only a text may be missing.")
+    return murmurhash3_32(name), (series.cast(nw.Float64) if series.dtype.is_decimal() else series).to_numpy()
+
+
+def _entry(name: str, value: Any) -> tuple[int, float]:
+    """The hash and the value of a text, a number or None."""
+    if isinstance(value, str):
+        return murmurhash3_32(f"{name}={value}"), 1.0
+    return murmurhash3_32(name), 0.0 if value is None else float(value)
+
+
+def _texts(series: Any) -> tuple[Array, Array]:
+    """The texts of a column as bytes, one after the other, and where each begins and ends; what is missing has any bytes."""
+    if series.implementation.is_pyarrow():
+        column = series.to_native().cast("large_string").combine_chunks()
+        _, offsets, data = column.buffers()
+        return _bytes(data or b""), readonly(np.frombuffer(offsets, np.int64)[column.offset :][: len(column) + 1])
+    texts = [text.encode() for text in _values(series, "")]
+    return _bytes(b"".join(texts)), readonly(np.cumsum([0, *map(len, texts)]))
+
+
+def _bytes(data: Any) -> Array:
+    return readonly(np.frombuffer(data, np.uint8))
+
+
+def _values(series: Any, instead: Any) -> list[Any]:
+    """The values of a column, with something else instead of those that are missing."""
+    values: list[Any] = series.to_list()
+    if not series.null_count():
+        return values
+    return [instead if missing else value for value, missing in zip(values, series.is_null().to_list(), strict=True)]

@@ -25,7 +25,8 @@ ENDINGS = {
     "ndjson": "jsonl",
     "npz": "npz",
 }
-FORMATS = ("libsvm", "csv", "tsv", "parquet", "jsonl", "npz")
+TABLES = ("csv", "tsv", "parquet", "jsonl")
+FORMATS = ("libsvm", *TABLES, "npz")
 WORKERS = min(2, os.cpu_count() or 1)  # that parse: two are enough to keep a learner busy
 TASKS = (None, "classification", "regression")
 
@@ -58,8 +59,8 @@ def open(
     drop : sequence of str
         Columns to leave out.
     features : int, optional
-        The number of columns of X. By default LIBSVM chunks are as wide as the largest index so far, and tables with strings
-        are hashed to 2**20 columns.
+        The number of columns of X, for all but tables with strings: those are frames, for a model that begins with
+        `onepass.Hasher`. By default LIBSVM chunks are as wide as the largest index so far.
     task : "classification" or "regression", optional
         A regression reads the labels of a table as float64 from the start, and refuses strings.
     threads : bool
@@ -91,8 +92,8 @@ def open(
         return _open_memory(source, chunk, label, drop, features, task, threads)
 
     place = Source(source)
-    kind = format or _guess(place.name)
-    delimiter = "\t" if kind == "tsv" or _guess(place.name) == "tsv" else ","
+    kind = format or guess(place.name)
+    delimiter = "\t" if kind == "tsv" or guess(place.name) == "tsv" else ","
     if kind in ("libsvm", "npz"):
         _refuse_columns(label, drop, f"{kind} files")
 
@@ -119,7 +120,8 @@ def open(
     return Stream(read, place.name, place.size, place.once, threads and kind != "libsvm")  # which has threads of its own
 
 
-def _guess(name: str) -> str:
+def guess(name: str) -> str:
+    """The format that the name of a file says."""
     ending = re.sub(r"\.(gz|bz2|xz|zst)$", "", name.lower()).rpartition(".")[2]
     return ENDINGS.get(ending, "libsvm")
 

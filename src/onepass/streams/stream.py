@@ -31,7 +31,11 @@ class Position:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Rows `X` (a C-ordered array or a `csr_array`), their labels `y` or None, their position, the names of their features."""
+    """Rows `X`, their labels `y` or None, their position, the names of their columns.
+
+    X is a C-ordered array, a `csr_array`, or, for a table with strings, a data frame of the features: the user's own kind of
+    frame, and a pyarrow table for files.
+    """
 
     X: Any
     y: Any

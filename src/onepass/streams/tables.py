@@ -1,8 +1,7 @@
 """Tables: CSV, JSON lines and Parquet through pyarrow, and data frames, all of them as frames of narwhals.
 
-Numbers and truth values become float64. A table with columns of strings becomes a `csr_array` hashed as scikit-learn's
-`FeatureHasher` does it: a string is the feature "column=value" with value 1, a number the feature "column", and a missing
-string no feature at all. The types of the columns are those of the first block of a file, and hold for all of it.
+Numbers and truth values become float64. A table with columns of strings stays a frame, of pyarrow where it comes from a file:
+what its strings mean is up to the model. The types of the columns are those of the first block of a file, and hold for all of it.
 """
 
 from __future__ import annotations
@@ -17,13 +16,10 @@ from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from scipy.sparse import csr_array
-from sklearn.utils import murmurhash3_32
 
 from onepass.streams.lines import BLOCK, NEVER, Lines, records
 from onepass.streams.stream import Chunk, Chunks, Position
 
-BUCKETS = 2**20
 USUAL_LABELS = ("label", "class", "target", "y")
 ALL = 2**62
 TEXT = (nw.String, nw.Categorical, nw.Enum)
@@ -53,13 +49,17 @@ class Columns:
         self._text = {column for column in self.names if isinstance(schema[column], TEXT)}
         if self.label is not None and task == "regression" and not schema[self.label].is_numeric():
             raise ValueError(f"the label {self.label!r} of {name} is {schema[self.label]}; a regression needs numbers")
-        if features is not None and not self._text and features != len(self.names):
+        if features is not None and self._text:
+            raise ValueError(
+                f"{name} has strings in its columns, which a model makes features of: leave features={features} out, and begin"
+                f" the model with Hasher(n_features={features})"
+            )
+        if features is not None and features != len(self.names):
             raise ValueError(f"{name} has {len(self.names)} features, but features={features}")
-        self._buckets = features or BUCKETS
 
     def rows(self, frame: Any, where: Callable[[int], str]) -> tuple[Any, Any]:
         """X and y of a frame; `where(row)` says where a row of it is in the source."""
-        X = (self._hashed if self._text else self._dense)(frame, where)
+        X = (self._frame if self._text else self._dense)(frame, where)
         return X, None if self.label is None else self._labels(frame, where)
 
     @property
@@ -67,16 +67,9 @@ class Columns:
         """The columns to read."""
         return [*self.names, *([] if self.label is None else [self.label])]
 
-    @property
-    def dense_names(self) -> tuple[str, ...] | None:
-        """The names of the columns of X, None where they are hashed."""
-        return None if self._text else self.names
-
     def _numbers(self, frame: Any, column: str, where: Callable[[int], str]) -> Any:
         series = frame.get_column(column)
-        if series.null_count():
-            row = int(series.is_null().to_numpy().argmax())
-            raise ValueError(f"{where(row)}: the value of {column!r} is missing")
+        _check_present(series, column, where)
         if series.dtype.is_decimal():
             series = series.cast(nw.Float64)
         return series.to_numpy()
@@ -87,24 +80,11 @@ class Columns:
             X[:, j] = self._numbers(frame, column, where)
         return X
 
-    def _hashed(self, frame: Any, where: Callable[[int], str]) -> csr_array:
-        shape = len(frame), len(self.names)
-        values, hashes = np.empty(shape), np.empty(shape, dtype=np.int64)
-        for j, column in enumerate(self.names):
-            if column in self._text:
-                strings = frame.get_column(column).to_list()
-                known = {string: murmurhash3_32(f"{column}={string}") for string in set(strings)}
-                hashes[:, j] = [known[string] for string in strings]
-                values[:, j] = [string is not None for string in strings]
-            else:
-                hashes[:, j] = murmurhash3_32(column)
-                values[:, j] = self._numbers(frame, column, where)
-        present = values != 0
-        indptr = np.concatenate([[0], present.sum(axis=1).cumsum()])
-        signed = np.where(hashes < 0, -values, values)
-        X = csr_array((signed[present], abs(hashes[present]) % self._buckets, indptr), shape=(shape[0], self._buckets))
-        X.sum_duplicates()
-        return X
+    def _frame(self, frame: Any, where: Callable[[int], str]) -> Any:
+        for column in self.names:
+            if column not in self._text:
+                _check_present(frame.get_column(column), column, where)
+        return frame.select(self.names).to_native()
 
     def _labels(self, frame: Any, where: Callable[[int], str]) -> Any:
         assert self.label is not None
@@ -116,6 +96,12 @@ class Columns:
             return np.array(labels, dtype=str)
         numbers = self._numbers(frame, self.label, where)
         return numbers.astype(np.float64) if self.task == "regression" else numbers
+
+
+def _check_present(series: Any, column: str, where: Callable[[int], str]) -> None:
+    if series.null_count():
+        row = int(series.is_null().to_numpy().argmax())
+        raise ValueError(f"{where(row)}: the value of {column!r} is missing")
 
 
 Choose = Callable[[Mapping[str, Any]], Columns]
@@ -145,7 +131,7 @@ def cut_frame(frame: Any, y: Any, name: str, chunk: int, columns: Columns) -> Ch
         raise ValueError(f"X has {len(frame)} rows, but y has {len(y)}")
     for start in range(0, len(frame), chunk):
         X, labels = columns.rows(frame[start : start + chunk], partial(_row_name, name, start))
-        yield Chunk(X, labels if y is None else y[start : start + chunk], Position(start), columns.dense_names)
+        yield Chunk(X, labels if y is None else y[start : start + chunk], Position(start), columns.names)
 
 
 def _row_name(name: str, before: int, row: int) -> str:
@@ -170,7 +156,7 @@ def read_parquet(raw: Any, name: str, chunk: int, choose: Choose) -> Chunks:
         for batch in file.iter_batches(batch_size=chunk, columns=columns.wanted):
             frame = nw.from_native(arrow.Table.from_batches([batch]), eager_only=True)
             X, y = columns.rows(frame, partial(_row_name, name, rows))
-            yield Chunk(X, y, Position(rows, None, raw.count), columns.dense_names)
+            yield Chunk(X, y, Position(rows, None, raw.count), columns.names)
             rows += len(frame)
     except (arrow.ArrowInvalid, OSError) as error:
         raise OSError(f"{name} is not a whole Parquet file: {error}") from error
@@ -244,7 +230,7 @@ def read_text(file: Any, raw: Any, name: str, chunk: int, form: Csv | Json, choo
     rows = 0
     while (part := text.take(chunk)).count:
         X, y = columns.rows(nw.from_native(_table(form, part, types), eager_only=True), part.where)
-        yield Chunk(X, y, Position(rows, part.line_of(0), raw.count), columns.dense_names)
+        yield Chunk(X, y, Position(rows, part.line_of(0), raw.count), columns.names)
         rows += part.count
 
 
