@@ -310,7 +310,7 @@ def test_any_other_error_names_the_candidate(protocol: str) -> None:
         ({}, {}, "nothing to tune"),
         ([], {"protocol": "cv"}, "nothing to tune"),
         ([{"C": CS}], {}, "lists of dicts are for the protocol 'cv'"),
-        ({"C": CS}, {"protocol": "loo"}, "must be 'libol' or 'cv', got 'loo'"),
+        ({"C": CS}, {"protocol": "loo"}, "must be 'libol', 'stream' or 'cv', got 'loo'"),
         ({"C": CS}, {"folds": 1}, "`folds` must be at least 2, got 1"),
         ({"C": CS}, {"jobs": 0}, "`jobs` must be at least 1, got 0"),
         ({"C": CS}, {"metric": "mae"}, "no metric 'mae' for classification"),
@@ -481,5 +481,5 @@ def test_settings_are_shown(tmp_path: Any) -> None:
 
 
 def test_compare_refuses_a_protocol_that_there_is_not() -> None:
-    with pytest.raises(ValueError, match="must be 'libol' or 'cv', got 'yes'"):
+    with pytest.raises(ValueError, match="must be 'libol', 'stream' or 'cv', got 'yes'"):
         compare({"PA": PAClassifier(variant="hard")}, blobs(), 1, tune="yes")

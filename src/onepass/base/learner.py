@@ -420,8 +420,11 @@ class Learner(Estimator):
                 if pieces is not None:
                     if not learns:
                         scores[:] = np.nan
-                    elif newcomer is not None:
+                    if newcomer is not None and bound.width > 1:
                         scores[0, newcomer] = np.nan
+                    elif newcomer is not None and state.classes is not None:  # before this row there were not two labels
+                        pieces.append((np.delete(state.classes, newcomer), np.full((1, 1), np.nan, state.dtype)))
+                        scores = scores[1:]
                     pieces.append((state.classes, scores))
                 start = end
 

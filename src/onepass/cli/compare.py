@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from onepass.cli.data import load, widen
-from onepass.cli.models import build, classes_from, known_task, settings_of, shared, task_of
+from onepass.cli.models import build, known_task, settings_of, shared, task_of
 from onepass.cli.options import SCALE, SEED, TASK, Names, Picture, Target, reading
 from onepass.cli.output import progress, save_figure, show
 
@@ -81,9 +81,8 @@ def compare(
             raise click.UsageError(f"--whole: {data} has no test part.")
         X, y, tests = stack(X, tests[0]), np.concatenate([y, tests[1]]), None
     task = task or task_of(y)
-    labels = classes_from(y, None) if task == "classification" else None
     given = shared(settings_of(settings), learners, task)
-    models = {name: build(name, task, given[name], scale=scale, seed=seed, classes=labels) for name in learners}
+    models = {name: build(name, task, given[name], scale=scale, seed=seed) for name in learners}
     with progress() as display:
         bar = display.add_task("comparing", total=None, facts="")
 

@@ -15,6 +15,13 @@ def opened(data: str, task: str | None, options: dict[str, Any]) -> Any:
     return streams.open(data, task=task, **options | ({"features": None} if table else {}))
 
 
+def is_named(data: str) -> bool:
+    """Whether it is the name of a data set of onepass.datasets, and no file."""
+    from onepass import datasets
+
+    return data in datasets.names() and not Path(data).exists()
+
+
 def load(
     data: str, task: str | None, options: dict[str, Any], test: str | None = None
 ) -> tuple[tuple[Any, Any], tuple[Any, Any] | None]:
@@ -22,20 +29,20 @@ def load(
     from onepass import Hasher, datasets
     from onepass.cli.fitting import hashed_to
 
-    if data not in datasets.names() or Path(data).exists():
-        chunks = _chunks(data, task, options)
+    if not is_named(data):
+        chunks = chunks_of(data, task, options)
         hashed = hashed_to(chunks[-1], options["features"])
         hasher = None if hashed is None else Hasher(n_features=hashed)
-        return _joined(chunks, hasher), None if test is None else _joined(_chunks(test, task, options), hasher)
+        return _joined(chunks, hasher), None if test is None else _joined(chunks_of(test, task, options), hasher)
     dataset = datasets.load(data)
     if isinstance(dataset.X, list):
         raise ValueError(f"the data set {data} holds texts; make numbers of them first, for example with onepass.Hasher")
     if test is not None:
-        return (dataset.X, dataset.y), _joined(_chunks(test, task, options), None)
+        return (dataset.X, dataset.y), _joined(chunks_of(test, task, options), None)
     return (dataset.X, dataset.y), None if dataset.y_test is None else (dataset.X_test, dataset.y_test)
 
 
-def _chunks(data: str, task: str | None, options: dict[str, Any]) -> list[Any]:
+def chunks_of(data: str, task: str | None, options: dict[str, Any]) -> list[Any]:
     """All of a file."""
     with opened(data, task, options) as stream:
         chunks = list(stream)
@@ -49,12 +56,12 @@ def _joined(chunks: list[Any], hasher: Any) -> tuple[Any, Any]:
     import numpy as np
     import scipy.sparse as sp
 
-    from onepass.cli.fitting import named, refuse_strings
+    from onepass.evaluate.feeding import refuse_strings, rows_for
 
     y = np.concatenate([chunk.y for chunk in chunks])
     if hasher is None:
         refuse_strings(chunks[0])
-    parts = [chunk.X if hasher is None else hasher.transform(named(chunk)) for chunk in chunks]
+    parts = [chunk.X if hasher is None else hasher.transform(rows_for(hasher, chunk)) for chunk in chunks]
     if not sp.issparse(parts[0]):
         return np.concatenate(parts), y
     widen(*parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -20,6 +20,7 @@ from onepass.cli.options import LEARNER, SCALE, SEED, SET, TASK, Names, Picture,
 from onepass.cli.output import facts, metric, plain, progress, save_figure, show, speed
 
 METRICS = {"classification": ["mistake_rate"], "regression": ["mae", "rmse"]}
+WARM = 64  # rows: enough for a second label to come up in, as a rule
 DECIDED = {
     "learner": "--learner",
     "settings": "--set",
@@ -70,7 +71,7 @@ def learn(
     """
     import onepass
     from onepass import evaluate
-    from onepass.cli.fitting import hashed_to, named, rows_for, width_of
+    from onepass.cli.fitting import hashed_to, width_of
     from onepass.cli.fitting import test as errors_on
 
     given = settings_of(settings)
@@ -92,20 +93,14 @@ def learn(
             raise ValueError(f"{stream.name} has no labels to learn from")
         task = task or task_of(first.y)
         if model is None:
-            labels = classes_from(first.y, classes) if task == "classification" or classes else None
-            fixed = options["features"] is not None and (labels is not None or task == "regression")
+            labels = None if classes is None else classes_from(first.y, classes)
             hashed = hashed_to(first, options["features"])
-            model = build(learner, task, given, hashed=hashed, scale=scale, seed=seed, classes=labels, grow=not fixed)
-        fitted = hasattr(model, "t_")
-
-        def rows(chunks: Iterable[Any]) -> Iterator[Any]:
-            return (replace(chunk, X=rows_for(model, chunk) if fitted else named(chunk)) for chunk in chunks)
-
-        # A first row on a copy compiles what the pass needs, so that the speed shown is the speed of learning.
-        evaluate.prequential(model.copy(), rows([replace(first, X=first.X[:1], y=first.y[:1])]), METRICS[task])
+            model = build(learner, task, given, hashed=hashed, scale=scale, seed=seed, classes=labels)
+        # Some rows on a copy compile what the pass needs, so that the speed shown is the speed of learning.
+        evaluate.prequential(model.copy(), [replace(first, X=first.X[:WARM], y=first.y[:WARM])], METRICS[task])
         start = perf_counter()
         with progress() as display:
-            watched = rows(_watched(chain([first], chunks), stream, display))
+            watched = _watched(chain([first], chunks), stream, display)
             result = evaluate.prequential(model, watched, METRICS[task], callback=_report(display))
         if save is not None:
             model.save(save)

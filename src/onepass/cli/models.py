@@ -174,16 +174,9 @@ def task_of_model(model: Any) -> str:
     return "classification" if is_classifier(model) else "regression"
 
 
-def classes_from(y: Any, names: tuple[str, ...] | None) -> list[Any] | None:
-    """The classes that were named, or the usual pairs -1, 1 and 0, 1 where the labels at hand are both of one."""
-    import numpy as np
-
-    if names is not None:
-        return list(names) if y.dtype.kind in "US" else [literal(name) for name in names]
-    if y.dtype.kind in "bUS":
-        return None
-    distinct = np.unique(y).tolist()
-    return distinct if distinct in ([-1, 1], [0, 1]) else None
+def classes_from(y: Any, names: tuple[str, ...]) -> list[Any]:
+    """The classes that were named, as labels like those at hand."""
+    return list(names) if y.dtype.kind in "US" else [literal(name) for name in names]
 
 
 def build(
@@ -195,7 +188,6 @@ def build(
     scale: str = "none",
     seed: int = 0,
     classes: list[Any] | None = None,
-    grow: bool | None = None,
 ) -> Any:
     """A fresh model: a learner by name, and stages before it where strings are hashed or scaling is asked for.
 
@@ -210,7 +202,7 @@ def build(
     parameters = inspect.signature(cls).parameters
     if classes is not None and "classes" not in parameters:
         raise click.UsageError(f"{cls.__name__} does not learn classes; leave --classes out.")
-    offered = {"classes": classes, "grow": grow, "random_state": seed}
+    offered = {"classes": classes, "random_state": seed}
     learner = cls(**({key: value for key, value in offered.items() if key in parameters} | given))
     try:
         learner._check_parameters()
@@ -218,5 +210,5 @@ def build(
         raise click.UsageError(str(error)) from error
     stages: list[Any] = [] if hashed is None else [Hasher(n_features=hashed)]
     if scale != "none":
-        stages.append({"standard": StandardScaler, "unit": UnitNorm}[scale](grow=learner.grow))
+        stages.append({"standard": StandardScaler, "unit": UnitNorm}[scale]())
     return pipeline(*stages, learner) if stages else learner

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from onepass.cli.data import load
-from onepass.cli.models import build, check_names, class_for, classes_from, known_task, settings_of, task_of, values_of
+from onepass.cli.data import chunks_of, is_named, load
+from onepass.cli.models import build, check_names, class_for, known_task, settings_of, task_of, values_of
 from onepass.cli.options import LEARNER, SCALE, SEED, SET, TASK, reading
 from onepass.cli.output import progress, show
 
@@ -25,10 +25,11 @@ from onepass.cli.output import progress, show
 )
 @click.option(
     "--protocol",
-    type=click.Choice(("libol", "cv")),
-    default="libol",
+    type=click.Choice(("stream", "libol", "cv")),
+    default="stream",
     show_default=True,
-    help="One parameter after another by the mistakes on one permutation, as LIBOL does; or all together by cross-validation.",
+    help="One parameter after another by the mistakes along the data, as `learn` counts them, or along one permutation of it, as LIBOL"
+    " does; or all together by cross-validation.",
 )
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="The folds of cross-validation.")
 @SCALE
@@ -53,15 +54,21 @@ def tune(
     last line that is printed has the winners as `onepass learn` takes them.
     """
     from onepass import evaluate
+    from onepass.cli.fitting import hashed_to
     from onepass.evaluate.tables import bare
 
     given, asked = settings_of(settings), values_of(grid)
     task = task or known_task(learner)
-    (X, y), _ = load(data, task, options)
+    rows: Any
+    if protocol == "stream" and not is_named(data):
+        rows = chunks_of(data, task, options)
+        y, hashed = rows[0].y, hashed_to(rows[0], options["features"])
+    else:
+        rows, _ = load(data, task, options)
+        y, hashed = rows[1], None
     task = task or task_of(y)
     check_names(class_for(learner, task), asked)
-    labels = classes_from(y, None) if task == "classification" else None
-    model = build(learner, task, given, scale=scale, seed=seed, classes=labels)
+    model = build(learner, task, given, hashed=hashed, scale=scale, seed=seed)
     step = f"{model.steps[-1][0]}__" if hasattr(model, "steps") else ""
     tried = {step + name: values for name, values in asked.items()} or evaluate.standard_grid(model)
     if not tried:
@@ -72,6 +79,6 @@ def tune(
         def advance(done: int, total: int) -> None:
             display.update(bar, completed=done, total=total, facts=f"{done:,} of {total:,} runs")
 
-        result = evaluate.tune(model, tried, (X, y), protocol=protocol, folds=folds, random_state=seed, callback=advance)
+        result = evaluate.tune(model, tried, rows, protocol=protocol, folds=folds, random_state=seed, callback=advance)
     show(result.table(), wide=True)
     click.echo(shlex.join(word for name, value in result.best_params.items() for word in ("--set", f"{bare(name)}={value}")))

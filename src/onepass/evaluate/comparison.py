@@ -269,6 +269,6 @@ def _pass(prototype: Any, X: Any, y: Array, classes: Array | None, metric: str, 
 
 def _test(metric: str, model: Any, X: Any, y: Array, classes: Array | None) -> float:
     labels = None if classes is None else np.union1d(classes, y)
-    held_out = HeldOut(metric, labels, binary=classes is not None and len(classes) == 2)
+    held_out = HeldOut(metric, labels)
     held_out.ask(model, X, y)
     return held_out.value()

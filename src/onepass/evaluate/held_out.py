@@ -17,9 +17,9 @@ class HeldOut:
     A label that a model has never learned is a mistake, and to the log loss it had the probability 0.
     """
 
-    def __init__(self, metric: str, labels: Array | None, binary: bool) -> None:
+    def __init__(self, metric: str, labels: Array | None) -> None:
         self._metric, self._labels = metric, labels
-        self._tally = Tally([metric], labels, binary, points=2, window=None)
+        self._tally = Tally([metric], labels, declared=True, points=2, window=None)
 
     def ask(self, model: Any, X: Any, y: Array) -> None:
         """Account for what the model predicts of the rows."""

@@ -76,13 +76,18 @@ def kappa(sums: Array) -> Array:
 
 
 def f1(sums: Array) -> Array:
-    """2 hits / (true + predicted) of each label, averaged over the labels that occurred or were predicted."""
+    """2 hits / (true + predicted): of the last one, as long as no more than two labels have occurred or been predicted; from then on
+    averaged over all that have."""
     known = sums[..., :-1]
-    return _mean(2 * known[..., HITS, :], known[..., TRUE, :] + known[..., PREDICTED, :])
+    hits, named = 2 * known[..., HITS, :], known[..., TRUE, :] + known[..., PREDICTED, :]
+    occurred = named != 0
+    last = occurred.shape[-1] - 1 - occurred[..., ::-1].argmax(-1)[..., None]
+    of_last = _ratio(np.take_along_axis(hits, last, -1), np.take_along_axis(named, last, -1))[..., 0]
+    return np.where(occurred.sum(-1) <= 2, of_last, _mean(hits, named))
 
 
-def f1_binary(sums: Array) -> Array:
-    """The same for the second label alone."""
+def f1_declared(sums: Array) -> Array:
+    """The same for two labels that are known from the start: that of the second."""
     return _ratio(2 * sums[..., HITS, 1], sums[..., TRUE, 1] + sums[..., PREDICTED, 1])
 
 

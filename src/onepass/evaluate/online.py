@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from time import perf_counter
 from typing import Any
@@ -21,9 +20,13 @@ from sklearn.utils import get_tags
 
 from onepass.base import Learner
 from onepass.base.labels import classes_of, encode_labels, label_array
+from onepass.base.learner import Piece
 from onepass.datasets import Dataset
+from onepass.evaluate.feeding import door_of, is_ours, rows_for, steps_of
 from onepass.evaluate.metrics import LOSS_METRICS, Array
 from onepass.evaluate.tally import BLOCK, Curve, Tally
+from onepass.streams import Chunk
+from onepass.streams.stream import Position
 
 PIECE = 1 << 16  # rows of an array that are learned from in one call
 GATHER = 512  # single examples that are accounted for at once
@@ -99,8 +102,8 @@ def prequential(
         A pair of arrays; chunks with `.X` and `.y`, as `onepass.streams.open` yields them, or pairs (X, y); or pairs (x, y) of
         a dict of features and its label, as river has them.
     metrics : str, object, or a list of them, optional
-        "accuracy", "mistake_rate", "balanced_accuracy", "kappa", "f1" (of `classes_[1]` where there are two classes, else the
-        mean over the classes), "log_loss" (where the model gives probabilities); "mae", "rmse" for regression; or objects with
+        "accuracy", "mistake_rate", "balanced_accuracy", "kappa", "f1" (of the second of two classes; where there are more, the
+        mean over them), "log_loss" (where the model gives probabilities); "mae", "rmse" for regression; or objects with
         river's `update(y_true, y_pred)` and `get()`. The mistake rate, or the MAE for regression, if not given.
     window : int, optional
         Compute the metrics of windows of so many examples as well. Windows do not overlap: one ends where the next begins. The
@@ -110,8 +113,8 @@ def prequential(
         are still missing at the end of the stream arrive then. A label that the model can't predict yet, because none has
         arrived, counts as a mistake; a number, as 0.
     classes : list, optional
-        All labels that can occur. A pair of arrays is looked through for its labels, if they are not given; on chunks, a fresh
-        model grows as labels come up.
+        All labels that can occur. If they are not given, a fresh model takes them in as they come up, whatever the stream is made of:
+        nobody looks ahead.
     points : int
         How many points the curves have at most. When that many are reached, every second is dropped and their spacing doubled.
     callback : callable, optional
@@ -145,8 +148,7 @@ def prequential(
         if not hasattr(first, "X") and isinstance(first[0], Mapping):
             run.singles(items)
         else:
-            with _free_to_grow(model, first.X if hasattr(first, "X") else first[0], classes):
-                run.chunks((item.X, item.y) if hasattr(item, "X") else item for item in items)
+            run.chunks(_as_chunks(items))
     final, curve, window_curve = run.close()
     updates = model.updates_ - before if hasattr(model, "updates_") else None
     return Prequential(final, curve, window_curve, run.tally.n, run.seconds, updates)
@@ -173,34 +175,39 @@ class _Run:
         self.seconds = 0.0
         self.probabilities = any(isinstance(metric, str) and metric in LOSS_METRICS for metric in self.metrics or ())
         self.reported = 0
-        self.held: tuple[Any, Array] | None = None  # rows whose labels have not arrived yet
+        self.known_before = getattr(model, "classes_", None)
+        self.held: tuple[Any, Array, bool] | None = None  # rows whose labels have not arrived yet
 
     # --- streams ---
 
     def arrays(self, X: Any, y: Array) -> None:
-        if self.classes is None and is_classifier(self.model) and _is_fresh(self.model) and not _finds_labels(self.model):
-            self.classes = classes_of(label_array(y))
+        if self.classes is None and is_classifier(self.model) and not is_ours(self.model):
+            self.classes = classes_of(label_array(y))  # others can't do without
         size = PIECE if self.callback is None else BLOCK  # who listens wants to hear often
-        self.chunks((rows(X, start, start + size), y[start : start + size]) for start in range(0, len(y), size))
+        self.chunks(Chunk(rows(X, at, at + size), y[at : at + size], Position(at)) for at in range(0, len(y), size))
 
-    def chunks(self, chunks: Iterable[tuple[Any, Any]]) -> None:
+    def chunks(self, chunks: Iterable[Chunk]) -> None:
         classification = is_classifier(self.model)
         if self.probabilities:
             check_probabilities(self.model)
-        at_once = isinstance(self.model, Learner) if self.delay else hasattr(self.model, "test_then_train")
+        at_once = isinstance(self.model, Learner) if self.delay else is_ours(self.model)
         if self.probabilities or not at_once:
             self._one_by_one(_split(chunks), classification, _Rows(self.model, self.classes))
             return
-        for X, y in chunks:
-            y = label_array(y) if classification else np.asarray(y, float)
+        for chunk in chunks:
+            y = label_array(chunk.y) if classification else np.asarray(chunk.y, float)
             if len(y) == 0:
                 continue
-            for true, scores in self._learn_late(X, y) if self.delay else [(y, self._learn(X, y))]:
+            if self.delay:
+                told = self._learn_late(chunk.X, y, chunk.open_ended)
+            else:
+                told = iter([(y, self._learn(rows_for(self.model, chunk), y, chunk.open_ended))])
+            for true, pieces in told:
                 if classification:
-                    self._account_for_labels(true, scores)
+                    self._account_for_labels(true, pieces)
                 else:
-                    self._open(None, binary=False)
-                    self.tally.add(true, scores)
+                    self._open(None)
+                    self.tally.add(true, np.concatenate([scores[:, 0] for _, scores in pieces]))
             self._report()
         if self.held is not None:
             self._learn(*self.held)
@@ -225,15 +232,16 @@ class _Run:
 
     # --- learning from tables ---
 
-    def _learn(self, X: Any, y: Array, weight: Array | None = None) -> Array:
-        """Learn from the rows; their scores from before."""
-        classes = {"classes": self.classes} if self.classes is not None and _is_fresh(self.model) else {}
+    def _learn(self, X: Any, y: Array, open_ended: bool, weight: Array | None = None) -> list[Piece]:
+        """Learn from the rows; the scores from before, with the classes that were known at the time."""
+        classes = self.classes if _is_fresh(self.model) else None
+        pieces: list[Piece] = []
         start = perf_counter()
-        scores: Array = self.model.test_then_train(X, y, sample_weight=weight, **classes)
+        self.model._learn(X, y, weight, door_of(X, classes, open_ended), pieces)
         self.seconds += perf_counter() - start
-        return scores
+        return pieces
 
-    def _learn_late(self, X: Any, y: Array) -> Iterator[tuple[Array, Array]]:
+    def _learn_late(self, X: Any, y: Array, open_ended: bool) -> Iterator[tuple[Array, list[Piece]]]:
         """Predict the rows of X, and learn from each row `delay` rows later; yields targets and scores.
 
         A learner scores an example of weight 0 but does not learn from it, so the rows to learn from and the rows to predict,
@@ -250,37 +258,33 @@ class _Run:
             due = np.arange(first, len(y))
             turns = np.column_stack([due - lag, due]).ravel()
             weight = np.tile([1.0, 0.0], len(due))
-            yield y[due], self._learn(take(X, turns), np.repeat(y[due - lag], 2), weight)[1::2]
+            yield y[due], _every_second(self._learn(take(X, turns), np.repeat(y[due - lag], 2), open_ended, weight))
         kept = max(len(y) - lag, 0)
-        self.held = take(X, np.arange(kept, len(y))), y[kept:]  # a copy, so that the rest of the chunk can go
+        self.held = take(X, np.arange(kept, len(y))), y[kept:], open_ended  # a copy, so that the rest of the chunk can go
 
-    def _score(self, X: Any) -> Array:
-        classification = is_classifier(self.model)
-        try:
-            return np.asarray((self.model.decision_function if classification else self.model.predict)(X))
-        except NotFittedError:
-            return np.zeros((X.shape[0], 0) if classification else X.shape[0])
+    def _score(self, X: Any) -> list[Piece]:
+        state = self.model._state
+        if state is None:
+            return [(np.empty(0), np.zeros((X.shape[0], 1)))]
+        return [(state.classes, self.model._scores_now(X))]
 
     # --- accounting ---
 
-    def _open(self, labels: Array | None, binary: bool) -> None:
+    def _open(self, labels: Array | None, declared: bool = False) -> None:
         if not hasattr(self, "tally"):
             metrics = [default_metric(labels)] if self.metrics is None else self.metrics
-            self.tally = Tally(metrics, labels, binary, self.points, self.window)
+            self.tally = Tally(metrics, labels, declared, self.points, self.window)
 
-    def _account_for_labels(self, y: Array, scores: Array) -> None:
-        columns = getattr(self.model, "classes_", np.empty(0))
-        if len(columns) == 0 or scores.shape[1:] == (0,):
-            columns, declared = np.empty(0), self._declared()
-            self._open(classes_of(y) if declared is None else declared, binary=declared is not None and len(declared) == 2)
-        self._open(columns, binary=scores.ndim == 1)
+    def _account_for_labels(self, y: Array, pieces: list[Piece]) -> None:
+        declared = self._declared()
+        self._open(classes_of(y) if declared is None else declared, declared is not None)
         true = self._codes(y)
         labels = self.tally.labels
         assert labels is not None
-        predicted = _best(scores)
-        if len(columns) < len(labels):
-            predicted = np.append(np.searchsorted(labels, columns), len(labels))[predicted]
-        self.tally.add(true, predicted)
+        predicted = [
+            np.append(np.searchsorted(labels, classes), len(labels))[_best(scores, len(classes))] for classes, scores in pieces
+        ]
+        self.tally.add(true, np.concatenate(predicted))
 
     def _codes(self, y: Array) -> Array:
         """Labels as codes, new ones included."""
@@ -294,8 +298,8 @@ class _Run:
         return codes
 
     def _declared(self) -> Array | None:
-        """The labels that can occur, if they were said before."""
-        for known in (getattr(self.model, "classes_", None), self.classes, getattr(self.model, "classes", None)):
+        """The labels that can occur, if they were said before the stream began."""
+        for known in (self.classes, self.known_before, getattr(steps_of(self.model)[-1], "classes", None)):
             if known is not None:
                 return np.unique(np.asarray(known))
         return None
@@ -335,7 +339,7 @@ class _Run:
         if classification:
             y = label_array(list(true))
             declared = self._declared() if self.classes is not None else None
-            self._open(classes_of(y) if declared is None else declared, binary=declared is not None and len(declared) == 2)
+            self._open(classes_of(y) if declared is None else declared, declared is not None)
             given = [answer for answer in answers if answer is not None]
             seen = self._codes(label_array(list(true) + given))
             assert self.tally.labels is not None
@@ -343,7 +347,7 @@ class _Run:
             predicted[[answer is not None for answer in answers]] = seen[len(y) :]
             self.tally.add(seen[: len(y)], predicted, np.array(loss))
         else:
-            self._open(None, binary=False)
+            self._open(None)
             numbers = [0.0 if answer is None else float(answer) for answer in answers]
             self.tally.add(np.array(true, float), np.array(numbers))
         self._report()
@@ -358,27 +362,33 @@ class _Singles:
 
 
 class _Rows:
-    """A model that takes tables, given tables of one row."""
+    """A model that takes tables, given chunks of one row."""
 
     def __init__(self, model: Any, classes: Any) -> None:
         self.model, self.classes = model, classes
 
-    def predict(self, X: Any) -> Any:
+    def _table(self, row: Chunk) -> Any:
+        return rows_for(self.model, row) if is_ours(self.model) else row.X
+
+    def predict(self, row: Chunk) -> Any:
         try:
-            return self.model.predict(X)[0]
+            return self.model.predict(self._table(row))[0]
         except NotFittedError:
             return None
 
-    def probabilities(self, X: Any) -> Mapping[Any, float]:
+    def probabilities(self, row: Chunk) -> Mapping[Any, float]:
         try:
-            chances = self.model.predict_proba(X)[0]
+            chances = self.model.predict_proba(self._table(row))[0]
         except NotFittedError:
             return {}
         return dict(zip(self.model.classes_, chances, strict=True))
 
-    def learn(self, X: Any, y: Any) -> None:
-        classes = {"classes": self.classes} if self.classes is not None and _is_fresh(self.model) else {}
-        self.model.partial_fit(X, [y], **classes)
+    def learn(self, row: Chunk, y: Any) -> None:
+        X, classes = self._table(row), self.classes if _is_fresh(self.model) else None
+        if is_ours(self.model):
+            self.model._learn(X, [y], None, door_of(X, classes, row.open_ended))
+        else:
+            self.model.partial_fit(X, [y], **({} if classes is None else {"classes": classes}))
 
 
 # --- small things ---
@@ -431,55 +441,45 @@ def stack(above: Any, below: Any) -> Any:
     return np.concatenate([above, below])
 
 
-def _split(chunks: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
-    for X, y in chunks:
-        for t, label in enumerate(label_array(y).tolist()):
-            yield rows(X, t, t + 1), label
+def _as_chunks(items: Iterable[Any]) -> Iterator[Chunk]:
+    """Whatever has `.X` and `.y`, and pairs (X, y), as chunks. Of sparse ones nobody knows how wide the next is, unless they say so."""
+    for item in items:
+        X, y = (item.X, item.y) if hasattr(item, "X") else item
+        open_ended = getattr(item, "open_ended", sp.issparse(X))
+        yield item if isinstance(item, Chunk) else Chunk(X, y, Position(0), getattr(item, "names", None), open_ended)
 
 
-def _best(scores: Array) -> Array:
-    """The column with the best score, or the number of columns where there is none."""
-    if scores.ndim == 1:
-        return np.asarray(scores >= 0, np.intp)
-    if scores.shape[1] == 0:
+def _split(chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Any]]:
+    for chunk in chunks:
+        for t, label in enumerate(label_array(chunk.y).tolist()):
+            yield replace(chunk, X=rows(chunk.X, t, t + 1)), label
+
+
+def _every_second(pieces: list[Piece]) -> list[Piece]:
+    """The second, fourth, sixth, ... row of all pieces together."""
+    kept, before = [], 0
+    for classes, scores in pieces:
+        kept.append((classes, scores[1 - before % 2 :: 2]))
+        before += len(scores)
+    return kept
+
+
+def _best(scores: Array, known: int) -> Array:
+    """The place of the best of the known labels for each row; `known` where there is none."""
+    if known < 2:  # the only one, if there is one
         return np.zeros(len(scores), np.intp)
+    if scores.shape[1] == 1:
+        return (scores[:, 0] >= 0).astype(np.intp)
     best: Array = scores.argmax(axis=1)
     doubtful = np.flatnonzero(np.isnan(scores[np.arange(len(best)), best]))
     if len(doubtful):
         partly = np.where(np.isnan(scores[doubtful]), -np.inf, scores[doubtful])
-        best[doubtful] = np.where(np.isneginf(partly).all(axis=1), scores.shape[1], partly.argmax(axis=1))
+        best[doubtful] = np.where(np.isneginf(partly).all(axis=1), known, partly.argmax(axis=1))
     return best
 
 
 def _is_fresh(model: Any) -> bool:
     return not hasattr(model, "t_")
-
-
-def steps_of(model: Any) -> list[Any]:
-    """The stages of a pipeline and its learner, or the learner alone; of an ActiveLearner, those of what it wraps."""
-    inner = model if hasattr(model, "steps") else getattr(model, "learner", model)
-    return [step for _, step in inner.steps] if hasattr(inner, "steps") else [inner]
-
-
-def _finds_labels(model: Any) -> bool:
-    """Whether its parameters already say which labels there are, or that they come up as they may."""
-    learner = steps_of(model)[-1]
-    return getattr(learner, "grow", None) is True or getattr(learner, "classes", None) is not None
-
-
-@contextmanager
-def _free_to_grow(model: Any, X: Any, classes: Any) -> Iterator[None]:
-    """Let a fresh model that leaves it open grow with chunks: sparse ones may become wider, and labels may come up late."""
-    unlabelled = is_classifier(model) and classes is None and not _finds_labels(model)
-    steps = steps_of(model) if _is_fresh(model) and (sp.issparse(X) or unlabelled) else []
-    undecided = [step for step in steps if getattr(step, "grow", False) is None]
-    for step in undecided:
-        step.grow = True
-    try:
-        yield
-    finally:
-        for step in undecided:
-            step.grow = None
 
 
 def refuse_other_kinds(model: Any) -> None:

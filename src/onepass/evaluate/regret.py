@@ -26,8 +26,9 @@ from scipy.special import expit
 from sklearn.base import clone, is_classifier
 
 from onepass.base.labels import classes_of, label_array
+from onepass.evaluate.feeding import steps_of
 from onepass.evaluate.metrics import Array
-from onepass.evaluate.online import arrays, refuse_other_kinds, steps_of
+from onepass.evaluate.online import arrays, refuse_other_kinds
 
 ACCURACY = 1e-6  # the gap that is small enough, in units of the loss of no weights at all
 FADING = 10.0 ** -np.arange(11)  # of the barrier and of the rounding of hinges

@@ -19,7 +19,7 @@ from onepass.evaluate.metrics import (
     LOSS_METRICS,
     Array,
     error_sums,
-    f1_binary,
+    f1_declared,
     label_sums,
     loss_sums,
 )
@@ -48,10 +48,10 @@ class Tally:
     Labels are codes into `labels`; the code len(labels) means that there was no prediction. For regression `labels` is None.
     """
 
-    def __init__(self, metrics: Iterable[Any], labels: Array | None, binary: bool, points: int, window: int | None) -> None:
+    def __init__(self, metrics: Iterable[Any], labels: Array | None, declared: bool, points: int, window: int | None) -> None:
         self.labels = labels
         self.n = 0
-        formulas, self._objects = _sort_out(metrics, labels is not None, binary)
+        formulas, self._objects = _sort_out(metrics, labels is not None, labels is not None and declared and len(labels) == 2)
         self._columns: dict[str, Array] = {
             "true": np.empty(BLOCK, float if labels is None else np.intp),
             "predicted": np.empty(BLOCK, float if labels is None else np.intp),
@@ -210,10 +210,10 @@ def _loss_sums(block: Mapping[str, Array], starts: Array, labels: int) -> Array:
     return loss_sums(block["loss"], starts)
 
 
-def _sort_out(metrics: Iterable[Any], classification: bool, binary: bool) -> tuple[Formulas, dict[str, Any]]:
+def _sort_out(metrics: Iterable[Any], classification: bool, two: bool) -> tuple[Formulas, dict[str, Any]]:
     """Metrics by name as formulas, grouped by the sums they need; others as named objects."""
     if classification:
-        known = [(_label_sums, LABEL_METRICS | ({"f1": f1_binary} if binary else {})), (_loss_sums, LOSS_METRICS)]
+        known = [(_label_sums, LABEL_METRICS | ({"f1": f1_declared} if two else {})), (_loss_sums, LOSS_METRICS)]
     else:
         known = [(_error_sums, ERROR_METRICS)]
     names = [name for _, formulas in known for name in formulas]

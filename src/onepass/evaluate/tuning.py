@@ -19,9 +19,10 @@ from onepass.active import ActiveLearner
 from onepass.base import DivergedError
 from onepass.base.estimator import Estimator
 from onepass.base.labels import classes_of, label_array
+from onepass.evaluate.feeding import steps_of
 from onepass.evaluate.held_out import HeldOut
 from onepass.evaluate.metrics import BEST_IS_HIGH, Array
-from onepass.evaluate.online import arrays, default_metric, prequential, refuse_other_kinds, steps_of, take
+from onepass.evaluate.online import arrays, default_metric, prequential, refuse_other_kinds, take
 from onepass.evaluate.tables import Tabled, bare, figure, plain, title, words
 
 FOLDS = 5
@@ -137,6 +138,9 @@ def tune(
     another, in the order of the grid: each search keeps the winners of those before it, and what comes later is as the learner
     has it. Among equals the last value wins.
 
+    The protocol "stream" is the same search over the data in its own order, with nothing known beforehand: what `prequential`, and
+    `onepass learn`, then measure of the winner is the figure that it won with.
+
     The protocol "cv" is k-fold cross-validation: all combinations of the grid are fitted to all folds but one and asked about
     that one, and the metric is that of all these predictions together. The folds are shuffled, and stratified for classifiers.
     Among equals the first combination wins, as in scikit-learn.
@@ -150,8 +154,8 @@ def tune(
     grid : dict
         Name -> values to try, with names as `set_params` takes them. For "cv" also a list of such dicts.
     data : (X, y)
-        What to try them on: dense or CSR.
-    protocol : "libol" or "cv"
+        What to try them on: dense or CSR. For "stream" also a list of chunks, as `onepass.streams.open` yields them.
+    protocol : "libol", "stream" or "cv"
         How to search.
     folds : int
         The number of folds for "cv".
@@ -179,15 +183,23 @@ def tune(
     """
     refuse_other_kinds(learner)
     _check(learner, grid, protocol, folds, jobs)
-    X, y = arrays(data)
+    if isinstance(data, list):
+        if protocol != "stream":
+            raise TypeError(f"The protocol {protocol!r} takes (X, y); a list of chunks is for the protocol 'stream'.")
+        y = np.concatenate([chunk.y for chunk in data])
+    else:
+        X, y = data = arrays(data)
     classes = classes_of(label_array(y)) if is_classifier(learner) else None
     metric = metric or default_metric(classes)
     order = check_random_state(random_state).permutation(len(y))
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
         trials = _Trials(learner, metric, classes, pool, runs(grid, protocol, folds), callback)
-        if protocol == "libol":
+        if protocol == "stream":
+            method = "the data in its order"
+            candidates, best = trials.one_after_another(grid, data, None)
+        elif protocol == "libol":
             method = "one permutation"
-            candidates, best = trials.one_after_another(grid, take(X, order), y[order])
+            candidates, best = trials.one_after_another(grid, (take(X, order), y[order]), classes)
         else:
             method = f"{folds}-fold cross-validation"
             candidates, best = trials.cross_validated(list(ParameterGrid(grid)), X, y, order, folds)
@@ -196,13 +208,13 @@ def tune(
 
 def check_protocol(protocol: str) -> None:
     """Refuse a protocol that is not known."""
-    if protocol not in ("libol", "cv"):
-        raise ValueError(f"The protocol of tuning must be 'libol' or 'cv', got {protocol!r}.")
+    if protocol not in ("libol", "stream", "cv"):
+        raise ValueError(f"The protocol of tuning must be 'libol', 'stream' or 'cv', got {protocol!r}.")
 
 
 def runs(grid: Any, protocol: str, folds: int = FOLDS) -> int:
     """How many runs a search takes."""
-    return sum(map(len, grid.values())) if protocol == "libol" else folds * len(ParameterGrid(grid))
+    return folds * len(ParameterGrid(grid)) if protocol == "cv" else sum(map(len, grid.values()))
 
 
 class _Trials:
@@ -221,13 +233,13 @@ class _Trials:
         self.total, self.callback, self.done = total, callback, 0
         self._held_out()  # refuses a metric that is not known
 
-    def one_after_another(self, grid: Mapping[str, Any], X: Any, y: Array) -> tuple[list[Candidate], int]:
+    def one_after_another(self, grid: Mapping[str, Any], data: Any, classes: Array | None) -> tuple[list[Candidate], int]:
         """LIBOL's search: parameter by parameter, the last among equals. All candidates, and the place of the best."""
         tried: list[Candidate] = []
         best, winner = 0, Settings()
         for name, values in grid.items():
             settings = [{**winner, name: value} for value in values]
-            scores = self._side_by_side(partial(self._pass, X, y), settings)
+            scores = self._side_by_side(partial(self._pass, data, classes), settings)
             best = len(tried) + self._winner(settings, scores, last=True)
             tried += map(Candidate, settings, scores)
             winner = tried[best].params
@@ -244,16 +256,16 @@ class _Trials:
         scores = [math.nan if gone else tally.value() for gone, tally in zip(lost, held_out, strict=True)]
         return list(map(Candidate, settings, scores)), self._winner(settings, scores, last=False)
 
-    def _pass(self, X: Any, y: Array, i: int, params: Settings) -> float:
+    def _pass(self, data: Any, classes: Array | None, i: int, params: Settings) -> float:
         model = clone(self.learner).set_params(**params)
-        return prequential(model, (X, y), self.metric, classes=self.classes, points=2).metrics[self.metric]
+        return prequential(model, data, self.metric, classes=classes, points=2).metrics[self.metric]
 
     def _fit_and_ask(self, taught: Any, asked: Any, held_out: list[HeldOut], i: int, params: Settings) -> float:
         held_out[i].ask(clone(self.learner).set_params(**params).fit(*taught), *asked)
         return 0.0
 
     def _held_out(self) -> HeldOut:
-        return HeldOut(self.metric, self.classes, binary=self.classes is not None and len(self.classes) == 2)
+        return HeldOut(self.metric, self.classes)
 
     def _side_by_side(self, run: Callable[[int, Settings], float], settings: list[Settings]) -> list[float]:
         """run(i, settings[i]) for all of them, in threads; NaN for those that diverge."""
@@ -289,7 +301,7 @@ def _check(learner: Any, grid: Any, protocol: str, folds: int, jobs: int | None)
     for name, value, least in (("folds", folds, 2), ("jobs", jobs, 1)):
         if value is not None and value < least:
             raise ValueError(f"`{name}` must be at least {least}, got {value}.")
-    if protocol == "libol" and not isinstance(grid, Mapping):
+    if protocol != "cv" and not isinstance(grid, Mapping):
         raise TypeError("`grid` must be a dict of name -> values; lists of dicts are for the protocol 'cv'.")
     ParameterGrid(grid)  # refuses values that are not in a list, and empty lists
     known = learner.get_params()

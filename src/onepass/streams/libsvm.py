@@ -404,5 +404,5 @@ def read(file: Any, raw: Any, name: str, chunk: int, features: int | None, zero_
             indptr = np.zeros(len(labels) + 1, dtype=index)
             np.cumsum(np.concatenate([np.diff(part.indptr) for part in parts]), out=indptr[1:])
             X = csr_array((values, indices.astype(index, copy=False), indptr), shape=(len(labels), width))
-            yield Chunk(X, labels, Position(done, int(parts[0].lines[0]), read_bytes), None)
+            yield Chunk(X, labels, Position(done, int(parts[0].lines[0]), read_bytes), None, features is None)
             done += len(labels)

@@ -35,12 +35,15 @@ class Chunk:
 
     X is a C-ordered array, a `csr_array`, or, for a table with strings, a data frame of the features: the user's own kind of
     frame, and a pyarrow table for files.
+
+    open_ended: whether later chunks may have more columns, as those of LIBSVM text may if nobody says how many there are.
     """
 
     X: Any
     y: Any
     position: Position
     names: tuple[str, ...] | None = None
+    open_ended: bool = False
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
