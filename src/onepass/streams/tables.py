@@ -20,6 +20,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils import murmurhash3_32
 
+from onepass.base.labels import label_array
 from onepass.streams.lines import BLOCK, NEVER, Lines, records
 from onepass.streams.stream import Chunk, Chunks, Position
 
@@ -113,7 +114,7 @@ class Columns:
             for missing in (None, ""):
                 if missing in labels:
                     raise ValueError(f"{where(labels.index(missing))}: the label is missing")
-            return np.array(labels, dtype=str)
+            return label_array(np.array(labels, dtype=object))
         numbers = self._numbers(frame, self.label, where)
         return numbers.astype(np.float64) if self.task == "regression" else numbers
 
