@@ -6,10 +6,14 @@ import json
 import os
 import pickle
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from safetensors.numpy import load_file, save_file
 
@@ -279,3 +283,97 @@ def test_int_labels_of_a_class_weight_come_back_as_ints(tmp_path: Path) -> None:
     model = onepass.PAClassifier(class_weight={0: 1.0, 1: 3.0}).fit(X, (Y == "yes").astype(int))
     model.save(tmp_path / "model")
     assert onepass.load(tmp_path / "model").class_weight == {0: 1.0, 1: 3.0}
+
+
+# --- parameters ---
+
+COSTS = np.array([[0.0, 1.0], [9.0, 0.0]])
+
+
+def resumed(model: Any, file: Path) -> Any:
+    model.save(file)
+    return onepass.load(file)
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, np.asarray, np.ndarray.tolist], ids=str)
+def test_tables_as_parameters_come_back(table: Callable[[Any], Any], tmp_path: Path) -> None:
+    y = np.arange(30) % 2
+    model = onepass.PAClassifier(costs=table(COSTS), update="max_loss", classes=[0, 1]).partial_fit(X, y)
+    other = resumed(model, tmp_path / "model")
+    assert other.costs == COSTS.tolist()
+    np.testing.assert_array_equal(other.partial_fit(X, y).coef_, model.partial_fit(X, y).coef_)
+
+    bases = onepass.pipeline(onepass.RBFBasis(centres=table(X[:3])), onepass.PARegressor()).partial_fit(X, X[:, 0])
+    other = resumed(bases, tmp_path / "model")
+    assert other.stages[0].centres == X[:3].tolist()
+    np.testing.assert_array_equal(other.partial_fit(X, X[:, 0]).predict(X), bases.partial_fit(X, X[:, 0]).predict(X))
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [pd.Series(["no", "yes"]), pl.Series(["no", "yes"]), pa.array(["no", "yes"]), pd.Index(["no", "yes"]), {"no", "yes"}],
+    ids=lambda classes: type(classes).__name__,
+)
+def test_declared_labels_come_back(classes: Any, tmp_path: Path) -> None:
+    other = resumed(onepass.PAClassifier(classes=classes), tmp_path / "model")
+    assert sorted(other.classes) == ["no", "yes"]
+    assert resumed(onepass.PAClassifier(classes=range(3)), tmp_path / "model").classes == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [{np.int64(0): np.float32(0.5), np.int64(1): 2}, {np.str_("a"): 1.0}, {(1, 2): 3.0}, {True: 2.0, False: 1}],
+    ids=str,
+)
+def test_any_labels_of_a_class_weight_come_back(weights: Any, tmp_path: Path) -> None:
+    other = resumed(onepass.PAClassifier(class_weight=weights), tmp_path / "model")
+    assert other.class_weight == weights
+    assert all(not isinstance(label, np.generic) for label in other.class_weight)
+
+
+def test_infinity_and_nan_come_back(tmp_path: Path) -> None:
+    active = onepass.ActiveLearner(onepass.PAClassifier(), delta=np.inf, random_state=0).fit(X, Y)
+    assert resumed(active, tmp_path / "model").delta == np.inf
+    assert resumed(onepass.PAClassifier(C=-np.inf), tmp_path / "model").C == -np.inf
+    assert np.isnan(resumed(onepass.PAClassifier(C=np.nan), tmp_path / "model").C)
+
+
+def test_switches_of_numpy_can_be_saved(tmp_path: Path) -> None:
+    model = onepass.PAClassifier(grow=np.bool_(True), average=np.bool_(True)).partial_fit(X, Y)
+    np.testing.assert_array_equal(resumed(model, tmp_path / "model").decision_function(X), model.decision_function(X))
+
+
+def test_a_generator_is_not_kept(tmp_path: Path) -> None:
+    """What it drew is in the state."""
+    model = onepass.PAMOClassifier(random_state=np.random.RandomState(3)).fit(X, Y)
+    other = resumed(model, tmp_path / "model")
+    assert other.random_state is None
+    np.testing.assert_array_equal(other.partial_fit(X, Y).decision_function(X), model.partial_fit(X, Y).decision_function(X))
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (Fraction(1, 2), "Fraction"),
+        (object(), "object"),
+        (b"1", "bytes"),
+        (1j, "complex"),
+        ([1.0, object()], "object"),
+        ({"a": {"b": object()}}, "object"),
+        (np.array(["2026-01-01"], "datetime64[ns]"), "ndarray"),
+        (np.longdouble(1), "longdouble"),
+        (10**5000, "digits"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_a_file_cannot_hold_is_refused_before_it_is_touched(file: Path, value: Any, kind: str) -> None:
+    before = file.read_bytes()
+    for model in (
+        onepass.PAClassifier(C=value),
+        onepass.pipeline(onepass.UnitNorm(), onepass.PAClassifier(C=value)),
+        onepass.ActiveLearner(onepass.PAClassifier(C=value)),
+    ):
+        with pytest.raises(ValueError, match=rf"parameter 'C' of PAClassifier can't be saved \(.*{kind}.*use pickle"):
+            model.save(file)
+    assert file.read_bytes() == before
+    assert [path.name for path in file.parent.iterdir()] == ["model"]
