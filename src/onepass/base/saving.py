@@ -55,18 +55,19 @@ def replace_file(path: Path, content: bytes) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     try:
         handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(aside, path.stat().st_mode if path.exists() else 0o666 & ~_umask())
+            os.replace(aside, path)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(aside)
+            raise
     except OSError as error:  # in the user's words: the file beside it is our affair
-        raise type(error)(error.errno, error.strerror, str(path)) from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(aside, path.stat().st_mode if path.exists() else 0o666 & ~_umask())
-        os.replace(aside, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(aside)
+        error.filename, error.filename2 = str(path), None
         raise
     with contextlib.suppress(OSError):  # not every system lets a directory be synced
         folder = os.open(path.parent, os.O_RDONLY)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -95,6 +96,7 @@ def learn(
             fixed = options["features"] is not None and (labels is not None or task == "regression")
             model = build(learner, task, given, scale=scale, seed=seed, classes=labels, grow=not fixed)
         fitted = hasattr(model, "t_")
+        before = model.t_ if fitted else 0
 
         def rows(chunks: Iterable[Any]) -> Iterator[Any]:
             return (replace(chunk, X=rows_for(model, chunk) if fitted else named(chunk)) for chunk in chunks)
@@ -102,7 +104,7 @@ def learn(
         # A first row on a copy compiles what the pass needs, so that the speed shown is the speed of learning.
         evaluate.prequential(model.copy(), rows([replace(first, X=first.X[:1], y=first.y[:1])]), METRICS[task])
         start = perf_counter()
-        with progress() as display:
+        with progress() as display, _saving_on_error(model, before, save):
             watched = rows(_watched(chain([first], chunks), stream, display))
             result = evaluate.prequential(model, watched, METRICS[task], callback=_report(display))
         if save is not None:
@@ -177,6 +179,22 @@ class Interruptions:
             self._waiting = False
         except KeyboardInterrupt:
             pass
+
+
+@contextmanager
+def _saving_on_error(model: Any, before: int, path: Path | None) -> Iterator[None]:
+    """If the data can't be read to its end, save what was learned from the rows before, and let the error say so."""
+    try:
+        yield
+    except Exception as error:
+        learned = getattr(model, "t_", 0) - before
+        if path is not None and learned:
+            try:
+                model.save(path)
+                error.add_note(f"(what was learned from the {learned:,} examples before is in {path})")
+            except OSError as failure:
+                error.add_note(f"(what was learned from the {learned:,} examples before can't be saved: {failure})")
+        raise
 
 
 def _watched(chunks: Any, stream: Any, display: Any) -> Iterator[Any]:
