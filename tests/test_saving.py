@@ -19,6 +19,7 @@ from safetensors.numpy import load_file, save_file
 
 import onepass
 from onepass import ModelFileError
+from onepass.base.saving import ENDS, MANY, NAMES
 
 X = np.random.default_rng(0).normal(size=(30, 4))
 Y = np.where(X[:, 0] > 0, "yes", "no")
@@ -184,11 +185,27 @@ def test_nothing_is_unpickled(tmp_path: Path) -> None:
     assert not (tmp_path / "sprung").exists()
 
 
-@pytest.mark.parametrize("version", [0, 2, None, "1"])
+@pytest.mark.parametrize("version", [0, 3, None, "1", [1]])
 def test_another_format_version(file: Path, version: Any) -> None:
     rewrite(file, put("format", value=version))
-    with pytest.raises(ModelFileError, match=r"format .*this version of onepass reads format 1"):
+    with pytest.raises(ModelFileError, match=r"format .*this version of onepass reads formats up to 2"):
         onepass.load(file)
+
+
+def test_the_first_format_can_be_read(model: Any, file: Path) -> None:
+    """All names were part of the header, however many."""
+    rewrite(file, put("format", value=1))
+    np.testing.assert_array_equal(onepass.load(file).coef_, model.coef_)
+    names = learner_of_names([f"f{j}" for j in range(MANY)])
+    names.save(file)
+
+    def as_it_was(header: Any, arrays: dict[str, Any]) -> None:
+        header["format"] = 1
+        header["state"]["columns"] = list(names.feature_names_in_)
+        del arrays[NAMES], arrays[ENDS]
+
+    rewrite(file, as_it_was)
+    assert onepass.load(file).feature_names_in_.tolist() == names.feature_names_in_.tolist()
 
 
 @pytest.mark.parametrize("name", ["NoSuchLearner", "object", "dict", ""])
@@ -334,7 +351,7 @@ def test_any_labels_of_a_class_weight_come_back(weights: Any, tmp_path: Path) ->
 def test_infinity_and_nan_come_back(tmp_path: Path) -> None:
     active = onepass.ActiveLearner(onepass.PAClassifier(), delta=np.inf, random_state=0).fit(X, Y)
     assert resumed(active, tmp_path / "model").delta == np.inf
-    assert resumed(onepass.PAClassifier(C=-np.inf), tmp_path / "model").C == -np.inf
+    assert np.isinf(resumed(onepass.PAClassifier(C=np.inf), tmp_path / "model").C)
     assert np.isnan(resumed(onepass.PAClassifier(C=np.nan), tmp_path / "model").C)
 
 
@@ -377,3 +394,66 @@ def test_what_a_file_cannot_hold_is_refused_before_it_is_touched(file: Path, val
             model.save(file)
     assert file.read_bytes() == before
     assert [path.name for path in file.parent.iterdir()] == ["model"]
+
+
+# --- names of features ---
+
+
+def learner_of_names(names: list[str], model: Any = None) -> Any:
+    model = onepass.PAClassifier(classes=[0, 1]) if model is None else model
+    model.learn_one({name: 1.0 + j for j, name in enumerate(names)}, 1)
+    model.learn_one(dict.fromkeys(names, 1.0), 0)
+    return model
+
+
+@pytest.mark.parametrize("count", [MANY - 1, MANY], ids=["few", "many"])
+def test_any_text_is_a_name(count: int, tmp_path: Path) -> None:
+    names = ["", "a", "a\0", "\0", "é", "日本", "\U0001f600", *(f"f{j}" for j in range(count - 7))]
+    model = learner_of_names(names)
+    other = resumed(model, tmp_path / "model")
+    assert other.feature_names_in_.tolist() == names
+    assert (NAMES in load_file(tmp_path / "model")) == (count == MANY), "a header that has become too long"
+    np.testing.assert_array_equal(learner_of_names(["new"], other).coef_, learner_of_names(["new"], model).coef_)
+
+
+def test_surrogates_stay_apart(tmp_path: Path) -> None:
+    names = ["\ud83d", "\ud83d\ude00", "\U0001f600"]
+    assert resumed(learner_of_names(names), tmp_path / "model").feature_names_in_.tolist() == names
+
+
+def test_many_names_in_the_steps_of_a_model(tmp_path: Path) -> None:
+    names = [f"f{j}" for j in range(MANY)]
+    steps = onepass.pipeline(onepass.StandardScaler(), onepass.PAClassifier(classes=[0, 1]))
+    model = learner_of_names(names, onepass.ActiveLearner(steps, delta=np.inf, random_state=0))
+    other = resumed(model, tmp_path / "model")
+    assert other.feature_names_in_.tolist() == names
+    row = dict.fromkeys(names, 2.0)
+    assert other.predict_one(row) == model.predict_one(row)
+
+
+BAD_NAMES = {
+    "no text": lambda header, arrays: arrays.pop(NAMES),
+    "no ends": lambda header, arrays: arrays.pop(ENDS),
+    "text of another type": array(NAMES, lambda text: text.astype(np.int8)),
+    "text of two axes": array(NAMES, lambda text: text[None]),
+    "text too short": array(NAMES, lambda text: text[:-1]),
+    "text too long": array(NAMES, lambda text: np.append(text, np.uint8(97))),
+    "text that is no text": array(NAMES, lambda text: np.full_like(text, 255)),
+    "ends of another type": array(ENDS, lambda ends: ends.astype(np.float64)),
+    "ends of two axes": array(ENDS, lambda ends: ends[None]),
+    "no end": array(ENDS, lambda ends: ends[:0]),
+    "an end too few": array(ENDS, lambda ends: ends[1:]),
+    "an end too many": array(ENDS, lambda ends: np.append(ends, ends[-1])),
+    "an end below zero": array(ENDS, lambda ends: np.append(-1, ends[1:])),
+    "an end too far": array(ENDS, lambda ends: np.append(ends[:-1], 2**62)),
+    "ends that go back": array(ENDS, lambda ends: np.sort(ends)[::-1].copy()),
+    "a name twice": array(NAMES, lambda text: np.full_like(text, 97)),
+}
+
+
+@pytest.mark.parametrize("damage", BAD_NAMES)
+def test_damaged_names_are_noticed(damage: str, tmp_path: Path) -> None:
+    learner_of_names([f"f{j:04}" for j in range(MANY)]).save(tmp_path / "model")
+    rewrite(tmp_path / "model", BAD_NAMES[damage])
+    with pytest.raises(ModelFileError):
+        onepass.load(tmp_path / "model")

@@ -1,7 +1,7 @@
 """Model files: safetensors arrays and a JSON header. No code is ever run from a file.
 
 The header, under the key "onepass" of the file's metadata, holds the format's version, the class, its parameters and the part of its
-state that is not an array.
+state that is not an array. Many names of features are arrays, too.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ import contextlib
 import errno
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,14 @@ from onepass.base.errors import ModelFileError
 from onepass.base.labels import label_array
 from onepass.base.state import Array, Field, State
 
-FORMAT = 1
+FORMAT = 2
+READABLE = (1, 2)  # in format 1 all names of features were part of the header
+
+# So many names of features and more are arrays, since the header of a file has 100 MB at most: their UTF-8, and where each of them
+# ends. No array of a state is called so.
+MANY = 1000
+NAMES, ENDS = ":names", ":ends"
+SURROGATES = re.compile("[\ud800-\udfff]")  # JSON makes one character of two
 
 # What a state has beside its arrays, its labels and the names of its features.
 STATE = {"form": str, "dtype": str, "seed": int, "grow_features": bool, "grow_classes": bool, "n_features": int, "n_iter": int}
@@ -32,6 +41,7 @@ STATE = {"form": str, "dtype": str, "seed": int, "grow_features": bool, "grow_cl
 def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, Array]) -> None:
     """Write a model."""
     _check_parameters(header)
+    header, arrays = _with_names(header, arrays)
     replace_file(Path(path), save(arrays, {"onepass": json.dumps({"format": FORMAT, **header})}))
 
 
@@ -85,9 +95,9 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
     except (SafetensorError, AttributeError, KeyError, RecursionError, TypeError, ValueError, OSError) as error:
         raise ModelFileError(f"{os.fspath(path)} is not a model file of onepass ({type(error).__name__}: {error}).") from None
-    if header.get("format") != FORMAT:
+    if header.get("format") not in READABLE:
         raise ModelFileError(
-            f"{os.fspath(path)} has model format {header.get('format')!r}; this version of onepass reads format {FORMAT}."
+            f"{os.fspath(path)} has model format {header.get('format')!r}; this version of onepass reads formats up to {FORMAT}."
             " Use the version that wrote it."
         )
     return header, arrays
@@ -112,6 +122,9 @@ def unpack_state(
     packed: dict[str, Any], arrays: dict[str, Array], fields: dict[str, Field], sizes: dict[str, int], rooms: dict[str, int]
 ) -> State:
     """The state again. All of it is checked: the loop would follow wrong shapes out of bounds."""
+    if packed["columns"] is True:
+        arrays = dict(arrays)
+        packed = {**packed, "columns": _names(arrays.pop(NAMES), arrays.pop(ENDS))}
     _check_packed(packed)
     for name, array in arrays.items():
         if array.dtype.kind == "f" and np.isnan(array).any():
@@ -136,6 +149,26 @@ def unpack_state(
     if (state.arrays["count"] < 0).any():
         raise ModelFileError("The model file is damaged: it has learned from fewer examples than none.")
     return state
+
+
+def _with_names(header: dict[str, Any], arrays: dict[str, Array]) -> tuple[dict[str, Any], dict[str, Array]]:
+    """The header and the arrays of one model, its names moved to the arrays if there are many."""
+    names = (header.get("state") or {}).get("columns") or []
+    if len(names) < MANY and not SURROGATES.search("".join(names)):
+        return header, arrays
+    encoded = [name.encode("utf-8", "surrogatepass") for name in names]
+    ends = np.cumsum([len(name) for name in encoded], dtype=np.int64)
+    text = np.frombuffer(b"".join(encoded), np.uint8)
+    return {**header, "state": {**header["state"], "columns": True}}, {**arrays, NAMES: text, ENDS: ends}
+
+
+def _names(text: Array, ends: Array) -> list[str]:
+    bytewise = text.dtype == np.uint8 and text.ndim == 1
+    ascending = ends.dtype == np.int64 and ends.ndim == 1 and len(ends) > 0 and (np.diff(ends, prepend=0) >= 0).all()
+    if not bytewise or not ascending or ends[-1] != len(text):
+        raise ModelFileError("The model file is damaged: the names of its features are not names.")
+    content = text.tobytes()
+    return [content[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise([0, *ends.tolist()])]
 
 
 def _check_packed(packed: dict[str, Any]) -> None:
@@ -168,7 +201,7 @@ def pack_steps(steps: Iterable[tuple[str, Any]]) -> tuple[list[list[Any]], dict[
     """The headers of the models that a model is made of, each with its name, and all of their arrays."""
     headers, arrays = [], {}
     for name, step in steps:
-        header, of_step = step._pack()
+        header, of_step = _with_names(*step._pack())
         headers.append([name, header])
         arrays.update({f"{name}/{key}": array for key, array in of_step.items()})
     return headers, arrays
