@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import errno
+import gzip
 import json
 import os
 import re
@@ -598,6 +600,57 @@ def test_an_error_leaves_the_old_model(libsvm: Path, tmp_path: Path) -> None:
     (tmp_path / "broken").write_text(libsvm.read_text() + "1 1:x\n")
     failed(1, "learn", tmp_path / "broken", "--save", tmp_path / "model")
     assert (tmp_path / "model").read_bytes() == before
+
+
+@pytest.fixture
+def long(tmp_path: Path) -> Path:
+    path = tmp_path / "long"
+    path.write_text("".join(f"{i % 2 * 2 - 1} 1:{i % 7} 2:{i % 5}\n" for i in range(2 * CHUNK)))
+    return path
+
+
+def test_a_bad_line_saves_what_was_learned_before(long: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    good("learn", long, "--save", model)
+    whole = onepass.load(model)
+    model.unlink()
+    long.write_text(long.read_text() + "1 1:oops\n")
+    message = failed(1, "learn", long, "--save", model)
+    assert f"long, line {2 * CHUNK + 1}" in message
+    assert f"{2 * CHUNK:,} examples before is in {model}" in message
+    assert onepass.load(model).t_ == 2 * CHUNK
+    np.testing.assert_array_equal(onepass.load(model).coef_, whole.coef_)
+    assert "before" not in failed(1, "learn", long)
+
+    assert f"{2 * CHUNK:,} examples before" in failed(1, "learn", long, "--resume", model, "--save", model)
+    assert onepass.load(model).t_ == 4 * CHUNK
+
+
+def test_a_file_that_ends_too_soon_saves_what_was_learned_before(tmp_path: Path) -> None:
+    line = b"+1 1:1 2:0.5\n-1 1:-1 3:0.5\n"
+    packed = gzip.compress(line * ((2 * BLOCK) // len(line) + 6 * CHUNK))
+    (tmp_path / "data.gz").write_bytes(packed[:-9])
+    assert "examples before is in" in failed(1, "learn", tmp_path / "data.gz", "--save", tmp_path / "model")
+    assert onepass.load(tmp_path / "model").t_ >= CHUNK
+
+
+@pytest.mark.parametrize("broken", [False, True], ids=["sound", "broken"])
+@pytest.mark.parametrize("function", ["fsync", "replace"])
+def test_a_full_disk_is_an_error_that_names_the_file(
+    long: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, broken: bool
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "a file beside it")
+
+    if broken:
+        long.write_text(long.read_text() + "1 1:oops\n")
+    monkeypatch.setattr(os, function, full)
+    message = failed(1, "learn", long, "--save", tmp_path / "model")
+    assert "No space left on device" in message
+    assert str(tmp_path / "model") in message
+    assert "beside" not in message
+    assert ("line" in message) == broken
+    assert not (tmp_path / "model").exists()
 
 
 def test_unwritable_places_are_found_before_learning(tmp_path: Path) -> None:

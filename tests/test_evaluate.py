@@ -304,7 +304,7 @@ def test_a_model_goes_on_from_where_it_is():
 
 def test_delayed_labels_are_learned_after_so_many_predictions():
     X, y = blobs(60, classes=2)
-    result = prequential(PAClassifier(), (X, y), points=1000, delay=7)
+    result = prequential(PAClassifier(), (X, y), points=1000, delay=7, classes=[0, 1])
     model, wrong = PAClassifier(), []
     for t in range(60):
         wrong.append(t < 8 or model.predict(X[t : t + 1])[0] != y[t])  # the first label arrives after eight predictions

@@ -6,15 +6,20 @@ import json
 import os
 import pickle
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from safetensors.numpy import load_file, save_file
 
 import onepass
 from onepass import ModelFileError
+from onepass.base.saving import ENDS, MANY, NAMES
 
 X = np.random.default_rng(0).normal(size=(30, 4))
 Y = np.where(X[:, 0] > 0, "yes", "no")
@@ -180,11 +185,27 @@ def test_nothing_is_unpickled(tmp_path: Path) -> None:
     assert not (tmp_path / "sprung").exists()
 
 
-@pytest.mark.parametrize("version", [0, 2, None, "1"])
+@pytest.mark.parametrize("version", [0, 3, None, "1", [1]])
 def test_another_format_version(file: Path, version: Any) -> None:
     rewrite(file, put("format", value=version))
-    with pytest.raises(ModelFileError, match=r"format .*this version of onepass reads format 1"):
+    with pytest.raises(ModelFileError, match=r"format .*this version of onepass reads formats up to 2"):
         onepass.load(file)
+
+
+def test_the_first_format_can_be_read(model: Any, file: Path) -> None:
+    """All names were part of the header, however many."""
+    rewrite(file, put("format", value=1))
+    np.testing.assert_array_equal(onepass.load(file).coef_, model.coef_)
+    names = learner_of_names([f"f{j}" for j in range(MANY)])
+    names.save(file)
+
+    def as_it_was(header: Any, arrays: dict[str, Any]) -> None:
+        header["format"] = 1
+        header["state"]["columns"] = list(names.feature_names_in_)
+        del arrays[NAMES], arrays[ENDS]
+
+    rewrite(file, as_it_was)
+    assert onepass.load(file).feature_names_in_.tolist() == names.feature_names_in_.tolist()
 
 
 @pytest.mark.parametrize("name", ["NoSuchLearner", "object", "dict", ""])
@@ -279,3 +300,160 @@ def test_int_labels_of_a_class_weight_come_back_as_ints(tmp_path: Path) -> None:
     model = onepass.PAClassifier(class_weight={0: 1.0, 1: 3.0}).fit(X, (Y == "yes").astype(int))
     model.save(tmp_path / "model")
     assert onepass.load(tmp_path / "model").class_weight == {0: 1.0, 1: 3.0}
+
+
+# --- parameters ---
+
+COSTS = np.array([[0.0, 1.0], [9.0, 0.0]])
+
+
+def resumed(model: Any, file: Path) -> Any:
+    model.save(file)
+    return onepass.load(file)
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, np.asarray, np.ndarray.tolist], ids=str)
+def test_tables_as_parameters_come_back(table: Callable[[Any], Any], tmp_path: Path) -> None:
+    y = np.arange(30) % 2
+    model = onepass.PAClassifier(costs=table(COSTS), update="max_loss", classes=[0, 1]).partial_fit(X, y)
+    other = resumed(model, tmp_path / "model")
+    assert other.costs == COSTS.tolist()
+    np.testing.assert_array_equal(other.partial_fit(X, y).coef_, model.partial_fit(X, y).coef_)
+
+    bases = onepass.pipeline(onepass.RBFBasis(centres=table(X[:3])), onepass.PARegressor()).partial_fit(X, X[:, 0])
+    other = resumed(bases, tmp_path / "model")
+    assert other.stages[0].centres == X[:3].tolist()
+    np.testing.assert_array_equal(other.partial_fit(X, X[:, 0]).predict(X), bases.partial_fit(X, X[:, 0]).predict(X))
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [pd.Series(["no", "yes"]), pl.Series(["no", "yes"]), pa.array(["no", "yes"]), pd.Index(["no", "yes"]), {"no", "yes"}],
+    ids=lambda classes: type(classes).__name__,
+)
+def test_declared_labels_come_back(classes: Any, tmp_path: Path) -> None:
+    other = resumed(onepass.PAClassifier(classes=classes), tmp_path / "model")
+    assert sorted(other.classes) == ["no", "yes"]
+    assert resumed(onepass.PAClassifier(classes=range(3)), tmp_path / "model").classes == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [{np.int64(0): np.float32(0.5), np.int64(1): 2}, {np.str_("a"): 1.0}, {(1, 2): 3.0}, {True: 2.0, False: 1}],
+    ids=str,
+)
+def test_any_labels_of_a_class_weight_come_back(weights: Any, tmp_path: Path) -> None:
+    other = resumed(onepass.PAClassifier(class_weight=weights), tmp_path / "model")
+    assert other.class_weight == weights
+    assert all(not isinstance(label, np.generic) for label in other.class_weight)
+
+
+def test_infinity_and_nan_come_back(tmp_path: Path) -> None:
+    active = onepass.ActiveLearner(onepass.PAClassifier(), delta=np.inf, random_state=0).fit(X, Y)
+    assert resumed(active, tmp_path / "model").delta == np.inf
+    assert np.isinf(resumed(onepass.PAClassifier(C=np.inf), tmp_path / "model").C)
+    assert np.isnan(resumed(onepass.PAClassifier(C=np.nan), tmp_path / "model").C)
+
+
+def test_switches_of_numpy_can_be_saved(tmp_path: Path) -> None:
+    model = onepass.PAClassifier(grow=np.bool_(True), average=np.bool_(True)).partial_fit(X, Y)
+    np.testing.assert_array_equal(resumed(model, tmp_path / "model").decision_function(X), model.decision_function(X))
+
+
+def test_a_generator_is_not_kept(tmp_path: Path) -> None:
+    """What it drew is in the state."""
+    model = onepass.PAMOClassifier(random_state=np.random.RandomState(3)).fit(X, Y)
+    other = resumed(model, tmp_path / "model")
+    assert other.random_state is None
+    np.testing.assert_array_equal(other.partial_fit(X, Y).decision_function(X), model.partial_fit(X, Y).decision_function(X))
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (Fraction(1, 2), "Fraction"),
+        (object(), "object"),
+        (b"1", "bytes"),
+        (1j, "complex"),
+        ([1.0, object()], "object"),
+        ({"a": {"b": object()}}, "object"),
+        (np.array(["2026-01-01"], "datetime64[ns]"), "ndarray"),
+        (np.longdouble(1), "longdouble"),
+        (10**5000, "digits"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_a_file_cannot_hold_is_refused_before_it_is_touched(file: Path, value: Any, kind: str) -> None:
+    before = file.read_bytes()
+    for model in (
+        onepass.PAClassifier(C=value),
+        onepass.pipeline(onepass.UnitNorm(), onepass.PAClassifier(C=value)),
+        onepass.ActiveLearner(onepass.PAClassifier(C=value)),
+    ):
+        with pytest.raises(ValueError, match=rf"parameter 'C' of PAClassifier can't be saved \(.*{kind}.*use pickle"):
+            model.save(file)
+    assert file.read_bytes() == before
+    assert [path.name for path in file.parent.iterdir()] == ["model"]
+
+
+# --- names of features ---
+
+
+def learner_of_names(names: list[str], model: Any = None) -> Any:
+    model = onepass.PAClassifier(classes=[0, 1]) if model is None else model
+    model.learn_one({name: 1.0 + j for j, name in enumerate(names)}, 1)
+    model.learn_one(dict.fromkeys(names, 1.0), 0)
+    return model
+
+
+@pytest.mark.parametrize("count", [MANY - 1, MANY], ids=["few", "many"])
+def test_any_text_is_a_name(count: int, tmp_path: Path) -> None:
+    names = ["", "a", "a\0", "\0", "é", "日本", "\U0001f600", *(f"f{j}" for j in range(count - 7))]
+    model = learner_of_names(names)
+    other = resumed(model, tmp_path / "model")
+    assert other.feature_names_in_.tolist() == names
+    assert (NAMES in load_file(tmp_path / "model")) == (count == MANY), "a header that has become too long"
+    np.testing.assert_array_equal(learner_of_names(["new"], other).coef_, learner_of_names(["new"], model).coef_)
+
+
+def test_surrogates_stay_apart(tmp_path: Path) -> None:
+    names = ["\ud83d", "\ud83d\ude00", "\U0001f600"]
+    assert resumed(learner_of_names(names), tmp_path / "model").feature_names_in_.tolist() == names
+
+
+def test_many_names_in_the_steps_of_a_model(tmp_path: Path) -> None:
+    names = [f"f{j}" for j in range(MANY)]
+    steps = onepass.pipeline(onepass.StandardScaler(), onepass.PAClassifier(classes=[0, 1]))
+    model = learner_of_names(names, onepass.ActiveLearner(steps, delta=np.inf, random_state=0))
+    other = resumed(model, tmp_path / "model")
+    assert other.feature_names_in_.tolist() == names
+    row = dict.fromkeys(names, 2.0)
+    assert other.predict_one(row) == model.predict_one(row)
+
+
+BAD_NAMES = {
+    "no text": lambda header, arrays: arrays.pop(NAMES),
+    "no ends": lambda header, arrays: arrays.pop(ENDS),
+    "text of another type": array(NAMES, lambda text: text.astype(np.int8)),
+    "text of two axes": array(NAMES, lambda text: text[None]),
+    "text too short": array(NAMES, lambda text: text[:-1]),
+    "text too long": array(NAMES, lambda text: np.append(text, np.uint8(97))),
+    "text that is no text": array(NAMES, lambda text: np.full_like(text, 255)),
+    "ends of another type": array(ENDS, lambda ends: ends.astype(np.float64)),
+    "ends of two axes": array(ENDS, lambda ends: ends[None]),
+    "no end": array(ENDS, lambda ends: ends[:0]),
+    "an end too few": array(ENDS, lambda ends: ends[1:]),
+    "an end too many": array(ENDS, lambda ends: np.append(ends, ends[-1])),
+    "an end below zero": array(ENDS, lambda ends: np.append(-1, ends[1:])),
+    "an end too far": array(ENDS, lambda ends: np.append(ends[:-1], 2**62)),
+    "ends that go back": array(ENDS, lambda ends: np.sort(ends)[::-1].copy()),
+    "a name twice": array(NAMES, lambda text: np.full_like(text, 97)),
+}
+
+
+@pytest.mark.parametrize("damage", BAD_NAMES)
+def test_damaged_names_are_noticed(damage: str, tmp_path: Path) -> None:
+    learner_of_names([f"f{j:04}" for j in range(MANY)]).save(tmp_path / "model")
+    rewrite(tmp_path / "model", BAD_NAMES[damage])
+    with pytest.raises(ModelFileError):
+        onepass.load(tmp_path / "model")

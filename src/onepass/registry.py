@@ -35,7 +35,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     known = {cls.__name__: cls for cls in classes}
     try:
         return unpack(header, arrays, known)
-    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+    except Exception as error:  # whatever a damaged header leads to
         raise ModelFileError(f"{os.fspath(path)} can't be loaded: {error}") from error
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -96,10 +97,11 @@ def learn(
             labels = None if classes is None else classes_from(first.y, classes)
             hashed = hashed_to(first, options["features"])
             model = build(learner, task, given, hashed=hashed, scale=scale, seed=seed, classes=labels)
+        before = getattr(model, "t_", 0)
         # Some rows on a copy compile what the pass needs, so that the speed shown is the speed of learning.
         evaluate.prequential(model.copy(), [replace(first, X=first.X[:WARM], y=first.y[:WARM])], METRICS[task])
         start = perf_counter()
-        with progress() as display:
+        with progress() as display, _saving_on_error(model, before, save):
             watched = _watched(chain([first], chunks), stream, display)
             result = evaluate.prequential(model, watched, METRICS[task], callback=_report(display))
         if save is not None:
@@ -174,6 +176,22 @@ class Interruptions:
             self._waiting = False
         except KeyboardInterrupt:
             pass
+
+
+@contextmanager
+def _saving_on_error(model: Any, before: int, path: Path | None) -> Iterator[None]:
+    """If the data can't be read to its end, save what was learned from the rows before, and let the error say so."""
+    try:
+        yield
+    except Exception as error:
+        learned = getattr(model, "t_", 0) - before
+        if path is not None and learned:
+            try:
+                model.save(path)
+                error.add_note(f"(what was learned from the {learned:,} examples before is in {path})")
+            except OSError as failure:
+                error.add_note(f"(what was learned from the {learned:,} examples before can't be saved: {failure})")
+        raise
 
 
 def _watched(chunks: Any, stream: Any, display: Any) -> Iterator[Any]:

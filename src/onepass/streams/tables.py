@@ -17,6 +17,7 @@ from typing import Any, Literal
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from onepass.base.labels import label_array
 from onepass.streams.lines import BLOCK, NEVER, Lines, records
 from onepass.streams.stream import Chunk, Chunks, Position
 
@@ -93,7 +94,7 @@ class Columns:
             for missing in (None, ""):
                 if missing in labels:
                     raise ValueError(f"{where(labels.index(missing))}: the label is missing")
-            return np.array(labels, dtype=str)
+            return label_array(np.array(labels, dtype=object))
         numbers = self._numbers(frame, self.label, where)
         return numbers.astype(np.float64) if self.task == "regression" else numbers
 
