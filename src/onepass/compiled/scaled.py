@@ -11,6 +11,7 @@ from collections import namedtuple
 from typing import Any
 
 import numpy as np
+from numba.core.extending import register_jitable
 
 from onepass.compiled.average import FACTOR, at, height, keep, room, show, tick, workspace
 from onepass.compiled.kernel import routine
@@ -61,6 +62,26 @@ def scale_entries(u: Any, factor: Any) -> Any:
     flat, factor = u.reshape(-1), u.dtype.type(factor)
     for i in range(len(flat)):
         flat[i] *= factor
+
+
+@verb(0)
+def length2(w: Any) -> Any:
+    """|w|^2, of all rows as one vector, in float64."""
+
+
+@length2.form(Scaled)
+@length2.form(AveragedScaled)
+def _(w: Any) -> Any:
+    return sum_of_squares(w.u, w.scale[0])
+
+
+@register_jitable(nogil=True, error_model="numpy", fastmath=False, forceinline=True)  # a kernel's own would go over to it
+def sum_of_squares(u: Any, scale: Any) -> Any:
+    """Entry by entry, so that spare room, which is zeros at the end of a row, does not change the last bit."""
+    flat, total = u.reshape(-1), 0.0
+    for i in range(len(flat)):
+        total += np.float64(flat[i]) * np.float64(flat[i])
+    return scale * scale * total
 
 
 @workspace.form(Scaled)
