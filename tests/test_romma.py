@@ -82,6 +82,26 @@ def test_decisions_are_those_of_the_twin(classes: int, storage: str) -> None:
     np.testing.assert_array_equal(*decided)
 
 
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_weights_that_would_leave_the_range_of_numbers(classes: int, form: dict[str, Any]) -> None:
+    """|w| grows beyond float32, and beyond 1/eps of what it was, long before it does in float64: no decision depends on that."""
+    X, y = noisy(60_000, classes)
+    single, double = (ROMMA(**form).test_then_train(X.astype(t), y, classes=range(classes)) for t in (np.float32, np.float64))
+    decided = [s >= 0 if classes == 2 else s.argmax(axis=1) for s in (single, double)]
+    assert np.mean(decided[0] != decided[1]) < 1e-3
+    assert abs(double).max() > 1e20, "the data must make the weights grow"
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_row_with_both_labels_has_no_solution(dtype: Any) -> None:
+    """The weights of one row are parallel to it, but for rounding: that must not be taken for an angle."""
+    for x in np.random.default_rng(0).normal(size=(200, 1, 30)).astype(dtype):
+        model = ROMMA().partial_fit(x, [0], classes=[0, 1])
+        before = model.coef_
+        np.testing.assert_array_equal(model.partial_fit(x, [1]).coef_, before)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_spare_room_does_not_change_the_last_bit(dtype: Any) -> None:
     measured = numba.njit(**OPTIONS)(lambda w: length2(w))  # noqa: PLW0108  (Numba wants a function)

@@ -44,6 +44,24 @@ def _(w: Any, factor: Any) -> Any:
         settle(w)
 
 
+@verb(0)
+def resize(w: Any, factor: Any) -> None:
+    """w *= factor, and with it all that its average is made of."""
+
+
+@resize.form(Scaled)
+def _(w: Any, factor: Any) -> Any:
+    shrink(w, factor)
+
+
+@resize.form(AveragedScaled)
+def _(w: Any, factor: Any) -> Any:
+    w.scale[0] *= factor
+    w.share[0] *= factor
+    w.clock[FACTOR] *= factor
+    settle(w)
+
+
 @routine
 def settle(w: Any) -> Any:
     """Bring scale, share and c back to 1 without changing the weights or their average."""
@@ -62,6 +80,34 @@ def scale_entries(u: Any, factor: Any) -> Any:
     flat, factor = u.reshape(-1), u.dtype.type(factor)
     for i in range(len(flat)):
         flat[i] *= factor
+
+
+@verb(0)
+def centre(w: Any) -> None:
+    """Take what all rows of a matrix of weights have in common away, and from its average, too; a vector stays as it is."""
+
+
+@centre.form(Scaled)
+def _(w: Any) -> Any:
+    centre_rows(w.u)
+
+
+@centre.form(AveragedScaled)
+def _(w: Any) -> Any:
+    centre_rows(w.u)
+    centre_rows(w.gap)
+
+
+@routine
+def centre_rows(u: Any) -> Any:
+    if u.ndim == 2:
+        for j in range(u.shape[1]):
+            total = 0.0
+            for k in range(u.shape[0]):
+                total += u[k, j]
+            mean = u.dtype.type(total / u.shape[0])
+            for k in range(u.shape[0]):
+                u[k, j] -= mean
 
 
 @verb(0)

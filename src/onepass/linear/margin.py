@@ -21,7 +21,7 @@ from onepass.compiled.linear import linear
 from onepass.compiled.pnorm import link_dot, power_sum, push, row_power_sum
 from onepass.compiled.rows import add, sqnorm
 from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, Scores, blend, learn, mistaken, outdone, rival, score, scratch
-from onepass.compiled.scaled import length2, scale_entries, shrink
+from onepass.compiled.scaled import centre, length2, resize, scale_entries, shrink
 from onepass.linear.model import LinearModel
 
 # --- ROMMA ---
@@ -39,7 +39,7 @@ linear(ROMMABinary, ROMMAMulticlass)
 
 
 @routine
-def relaxed(n: Any, m: Any, norm2: Any) -> Any:
+def relaxed(n: Any, m: Any, norm2: Any, eps: Any) -> Any:
     """keep and step: keep w + step y x is the shortest vector of margin 1 or more with w.w_t >= |w_t|^2, of which n = |w_t|^2.
 
     Li and Long's update. Where the shortest vector of margin 1 alone, y x / |x|^2, meets the second condition, that is the
@@ -50,15 +50,18 @@ def relaxed(n: Any, m: Any, norm2: Any) -> Any:
     if m >= norm2 * n:
         return 0.0, 1 / norm2
     rest = norm2 * n - m * m
-    if rest <= 1e-14 * norm2 * n:
+    if rest <= 64 * eps * norm2 * n:
         return 1.0, 0.0
     return (norm2 * n - m) / rest, n * (1 - m) / rest
 
 
 @routine
 def measure(m: Any, w: Any, eps: Any) -> Any:
-    """Work |w|^2 out anew where too much of what is kept may be rounding."""
+    """Work |w|^2 out anew where too much of what is kept may be rounding. The rows of many classes sum to 0: what rounding has added to
+    all of them is in no margin, so that no step corrects it, and each makes it longer."""
     if not m.doubt[0] <= TRUSTED * eps * m.norm2[0]:
+        if m.doubt[0] < np.inf:
+            centre(w)
         m.norm2[0], m.doubt[0] = length2(w), 0
 
 
@@ -70,6 +73,10 @@ def follow(m: Any, w: Any, x: Any, keep: Any, step: Any, margin: Any, norm2: Any
     m.norm2[0] = keep * keep * m.norm2[0] + 2 * keep * step * margin + step * step * norm2
     m.doubt[0] = keep * keep * m.doubt[0] + (8 + np.sqrt(len(x.values))) * eps * reach * reach
     measure(m, w, eps)
+    if m.norm2[0] * norm2 > eps**-4:  # the margin's 1 is lost in the rounding of scores like this, and of 1/eps, too
+        resize(w, eps)
+        m.norm2[0] *= eps * eps
+        m.doubt[0] *= eps * eps
 
 
 @learn.form(ROMMABinary)
@@ -82,7 +89,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
         return TOO_LARGE
     eps = np.float64(np.finfo(s.scores.dtype).eps)
     measure(m, m.w, eps)
-    keep, step = relaxed(m.norm2[0], margin, norm2)
+    keep, step = relaxed(m.norm2[0], margin, norm2, eps)
     if step == 0:
         return PASSIVE
     shrink(m.w, keep)
@@ -105,7 +112,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
         return TOO_LARGE
     eps = np.float64(np.finfo(s.scores.dtype).eps)
     measure(m, m.W, eps)
-    keep, step = relaxed(m.norm2[0], margin, norm2)
+    keep, step = relaxed(m.norm2[0], margin, norm2, eps)
     if step == 0:
         return PASSIVE
     shrink(m.W, keep)
@@ -130,6 +137,7 @@ class ROMMA(Classifier, LinearModel):
     Each step is the one above for the weights at hand: |w|^2 is known to 1e-8 of itself, in float32 to 1e-3, however long the stream.
     The weights in the end are another matter where labels are noisy: every mistake makes |w| longer, and one on an x that nearly
     points against w many times longer, and so the last bits too. Sums in another order (dense or sparse rows) may then lead elsewhere.
+    Before |w| leaves the range of floating point, w and its average are divided by 2^52 (2^23 in float32), which changes no decision.
 
     Parameters
     ----------
