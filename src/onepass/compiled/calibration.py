@@ -1,8 +1,14 @@
 """Probabilities from margins, learned along the way.
 
 J. Platt: Probabilistic outputs for support vector machines and comparisons to regularized likelihood methods. Advances in Large Margin
-Classifiers (1999). Here each example takes one Newton step on its own log loss, with the curvature of all examples so far, so there is
-no rate to choose: the scores are those from before the example was learned, which are as honest as a held-out set.
+Classifiers (1999). Here each example takes one Newton step on its own log loss: the scores are those from before the example was
+learned, which are as honest as a held-out set. There is no rate to choose, and no unit: scores that are all multiplied by the same
+number give the same probabilities.
+
+The curvature is the sum of squared gradients (the empirical Fisher information). Where the probabilities are right, that is the
+curvature of the log loss; where they are not, it holds mistakes back that were made with confidence. Scores grow while a model learns,
+and those of an average may shrink. So the slope belongs to scores of their usual size, the root of AA / BB, and changes when that does;
+and the past counts less and less, half as much when BB has doubled.
 """
 
 from __future__ import annotations
@@ -11,11 +17,24 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.kernel import kernel
+from onepass.compiled.kernel import kernel, routine
 
-# The calibration of a state, float64: slope and offset, and the curvature's three entries.
+# The calibration of a state, float64: slope and offset, and the curvature's three entries. An offset is in logits, whatever the
+# scores: of its curvature, 1 is there from the start.
 SLOPE, OFFSET, AA, AB, BB = 0, 1, 2, 3, 4
-START = (1.0, 0.0, 1.0, 0.0, 1.0)
+START = (0.0, 0.0, 0.0, 0.0, 1.0)
+
+
+@routine
+def weigh(platt: Any, g: Any, error: Any) -> Any:
+    """Take an example into the curvature: g is its gradient by the slope, and the error, at most 1, that by the offset."""
+    before = platt[AA] / platt[BB]
+    left = 1 - 0.5 * error * error / platt[BB]
+    platt[AA] = left * platt[AA] + g * g
+    platt[AB] = left * platt[AB] + g * error
+    platt[BB] = left * platt[BB] + error * error
+    if before > 0:
+        platt[SLOPE] *= np.sqrt(before * platt[BB] / platt[AA])
 
 
 @kernel
@@ -26,30 +45,37 @@ def calibrate_binary(platt: Any, scores: Any, y: Any, weights: Any) -> Any:
             continue
         f = np.float64(scores[t, 0])
         p = 1 / (1 + np.exp(-(platt[SLOPE] * f + platt[OFFSET])))
-        error, curvature = p - (1.0 if y[t] > 0 else 0.0), p * (1 - p)
-        platt[AA] += curvature * f * f
-        platt[AB] += curvature * f
-        platt[BB] += curvature
-        determinant = platt[AA] * platt[BB] - platt[AB] * platt[AB]
-        platt[SLOPE] -= error * (platt[BB] * f - platt[AB]) / determinant
-        platt[OFFSET] -= error * (platt[AA] - platt[AB] * f) / determinant
+        error = p - (1.0 if y[t] > 0 else 0.0)
+        g = error * f
+        weigh(platt, g, error)
+        AA1 = platt[AA] * (1 + 1 / platt[BB])  # one example of the usual size more, as for the offset
+        determinant = AA1 * platt[BB] - platt[AB] * platt[AB]
+        if determinant > 0:
+            platt[SLOPE] -= (platt[BB] * g - platt[AB] * error) / determinant
+            platt[OFFSET] -= (AA1 * error - platt[AB] * g) / determinant
+        else:  # no score but 0 so far
+            platt[OFFSET] -= error / platt[BB]
 
 
 @kernel
 def calibrate_multiclass(platt: Any, scores: Any, y: Any, weights: Any) -> Any:
-    """P(k) proportional to exp(slope f_k): one slope for all classes."""
+    """P(k) proportional to exp(slope f_k): one slope for all classes. For two of them, with the scores -f/2 and f/2, the slope, AA and
+    BB are those of `calibrate_binary`."""
+    if platt[BB] == 1 and platt[AA] > 0:  # from a file that has no BB for many classes: take a usual score for one of 2 logits
+        platt[BB] += platt[AA] * platt[SLOPE] * platt[SLOPE] / 4
     K = scores.shape[1]
     p = np.empty(K)
     for t in range(len(y)):
         if len(weights) > 0 and weights[t] == 0:
             continue
         softmax(platt[SLOPE], scores[t], p)
-        mean, square = 0.0, 0.0
+        mean = 0.0
         for k in range(K):
             mean += p[k] * scores[t, k]
-            square += p[k] * scores[t, k] * scores[t, k]
-        platt[AA] += max(square - mean * mean, 0.0)
-        platt[SLOPE] -= (mean - scores[t, y[t]]) / platt[AA]
+        g = mean - scores[t, y[t]]
+        weigh(platt, g, 1 - p[y[t]])
+        if platt[AA] > 0:
+            platt[SLOPE] -= g / (platt[AA] * (1 + 1 / platt[BB]))
 
 
 @kernel

@@ -11,6 +11,7 @@ from collections import namedtuple
 from typing import Any
 
 import numpy as np
+from numba.core.extending import register_jitable
 
 from onepass.compiled.average import FACTOR, at, height, keep, room, show, tick, workspace
 from onepass.compiled.kernel import routine
@@ -43,6 +44,24 @@ def _(w: Any, factor: Any) -> Any:
         settle(w)
 
 
+@verb(0)
+def resize(w: Any, factor: Any) -> None:
+    """w *= factor, and with it all that its average is made of."""
+
+
+@resize.form(Scaled)
+def _(w: Any, factor: Any) -> Any:
+    shrink(w, factor)
+
+
+@resize.form(AveragedScaled)
+def _(w: Any, factor: Any) -> Any:
+    w.scale[0] *= factor
+    w.share[0] *= factor
+    w.clock[FACTOR] *= factor
+    settle(w)
+
+
 @routine
 def settle(w: Any) -> Any:
     """Bring scale, share and c back to 1 without changing the weights or their average."""
@@ -61,6 +80,54 @@ def scale_entries(u: Any, factor: Any) -> Any:
     flat, factor = u.reshape(-1), u.dtype.type(factor)
     for i in range(len(flat)):
         flat[i] *= factor
+
+
+@verb(0)
+def centre(w: Any) -> None:
+    """Take what all rows of a matrix of weights have in common away, and from its average, too; a vector stays as it is."""
+
+
+@centre.form(Scaled)
+def _(w: Any) -> Any:
+    centre_rows(w.u)
+
+
+@centre.form(AveragedScaled)
+def _(w: Any) -> Any:
+    centre_rows(w.u)
+    centre_rows(w.gap)
+
+
+@routine
+def centre_rows(u: Any) -> Any:
+    if u.ndim == 2:
+        for j in range(u.shape[1]):
+            total = 0.0
+            for k in range(u.shape[0]):
+                total += u[k, j]
+            mean = u.dtype.type(total / u.shape[0])
+            for k in range(u.shape[0]):
+                u[k, j] -= mean
+
+
+@verb(0)
+def length2(w: Any) -> Any:
+    """|w|^2, of all rows as one vector, in float64."""
+
+
+@length2.form(Scaled)
+@length2.form(AveragedScaled)
+def _(w: Any) -> Any:
+    return sum_of_squares(w.u, w.scale[0])
+
+
+@register_jitable(nogil=True, error_model="numpy", fastmath=False, forceinline=True)  # a kernel's own would go over to it
+def sum_of_squares(u: Any, scale: Any) -> Any:
+    """Entry by entry, so that spare room, which is zeros at the end of a row, does not change the last bit."""
+    flat, total = u.reshape(-1), 0.0
+    for i in range(len(flat)):
+        total += np.float64(flat[i]) * np.float64(flat[i])
+    return scale * scale * total
 
 
 @workspace.form(Scaled)
