@@ -41,6 +41,8 @@ class Checked(np.ndarray):
 
 
 def check(key: Any, shape: tuple[int, ...]) -> None:
+    if type(key) is int and 0 <= key < shape[0]:  # nearly all, and quickly
+        return
     for i, size in zip(key if type(key) is tuple else (key,), shape, strict=False):
         if isinstance(i, slice):
             start, stop = i.start or 0, size if i.stop is None else i.stop

@@ -227,6 +227,12 @@ def test_a_function_of_single_precision() -> None:
     np.testing.assert_allclose(own.decision_function(Z), built_in.decision_function(Z), rtol=1e-4, atol=1e-5)
 
 
+def test_a_function_may_give_whole_numbers_and_truth_values() -> None:
+    Z = rows("rbf", 20)
+    for function in (lambda x, z: 1, lambda x, z: len(x) == len(z), lambda x, z: np.float32(1)):
+        np.testing.assert_array_equal(alone(KernelPerceptron(kernel=function), Z[:1]).decision_function(Z), 1)
+
+
 def test_two_functions_do_not_mix() -> None:
     Z = rows("rbf", 20)
     steep, flat = (alone(KernelPerceptron(kernel=function), Z[:1]) for function in (gaussian, lambda x, z: 2.0))

@@ -356,7 +356,7 @@ def _guarded(inner: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(x: Any, z: Any) -> Any:
         try:
-            value = float(inner(x, z))
+            value = 1.0 * inner(x, z)  # which may be whole, or a truth value
         except Exception:
             value = np.nan
         return value if abs(value) < np.inf else np.nan
