@@ -12,6 +12,7 @@ import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numba.core import config
 from sklearn.metrics import pairwise
 
 import onepass
@@ -226,6 +227,12 @@ def test_a_function_of_single_precision() -> None:
     np.testing.assert_allclose(own.decision_function(Z), built_in.decision_function(Z), rtol=1e-4, atol=1e-5)
 
 
+def test_a_function_may_give_whole_numbers_and_truth_values() -> None:
+    Z = rows("rbf", 20)
+    for function in (lambda x, z: 1, lambda x, z: len(x) == len(z), lambda x, z: np.float32(1)):
+        np.testing.assert_array_equal(alone(KernelPerceptron(kernel=function), Z[:1]).decision_function(Z), 1)
+
+
 def test_two_functions_do_not_mix() -> None:
     Z = rows("rbf", 20)
     steep, flat = (alone(KernelPerceptron(kernel=function), Z[:1]) for function in (gaussian, lambda x, z: 2.0))
@@ -270,17 +277,103 @@ def test_a_function_needs_rows_of_one_width() -> None:
     assert snapshot(model) == before
 
 
-def test_a_function_that_gives_no_number_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def wary(x: Any, z: Any) -> float:
+    if x[0] > 50:
+        raise ArithmeticError("not in my domain")
+    return 1.0
+
+
+def silent(x: Any, z: Any) -> float:
+    return math.nan if z[0] > 50 or x[0] > 50 else 1.0
+
+
+def beyond(x: Any, z: Any) -> float:
+    return x[len(x)] if x[0] > 50 else 1.0
+
+
+@pytest.mark.parametrize(
+    ("function", "said", "cause"),
+    [
+        (wary, "raised ArithmeticError: not in my domain", ArithmeticError),
+        (numba.njit(wary), "raised ArithmeticError: not in my domain", ArithmeticError),
+        (beyond, "raised IndexError", IndexError),
+        (silent, "gave nan", type(None)),
+    ],
+    ids=["raises", "raises, njit", "index", "nan"],
+)
+@pytest.mark.parametrize("form", ["dense", "csr"])
+def test_a_function_that_gives_no_number_changes_nothing(
+    function: Any, said: str, cause: type, form: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     Z = rows("rbf", 20)
-    model = KernelPA(kernel=lambda x, z: math.nan if z[0] > 50 or x[0] > 50 else 1.0).fit(Z, labels(Z))
-    before = snapshot(model)
-    bad = Z.copy()
+    y, bad = labels(Z), Z.copy()
     bad[15, 0] = 60
+    table = FORMS[form](bad)
+    one = table[15:16] if form == "csr" else table[15]
+    model = KernelPA(kernel=function, classes=[0, 1]).fit(FORMS[form](Z), y)
+    before = snapshot(model)
+
+    def complaint(t: int) -> str:
+        return f"{function.__name__} has no value for row {t} of X and support vector 0: it {said}"
+
+    doors: list[tuple[int, Callable[[], Any]]] = [
+        (15, lambda: model.partial_fit(table, y)),
+        (15, lambda: model.test_then_train(table, y)),
+        (15, lambda: model.fit(table, y)),
+        (15, lambda: model.predict(table)),
+        (0, lambda: model.learn_one(one, 1)),
+        (0, lambda: model.predict_one(one)),
+    ]
     for always in (1 << 20, 0):  # with a copy of the state set aside, and without
         monkeypatch.setattr("onepass.base.learner.COPIED_ALWAYS", always)
-        with pytest.raises(onepass.DivergedError, match="row 15"):
-            model.partial_fit(bad, labels(Z))
-        assert snapshot(model) == before
+        for t, door in doors:
+            with pytest.raises(ValueError, match=complaint(t)) as caught:
+                door()
+            assert type(caught.value.__cause__) is cause
+            assert snapshot(model) == before
+    fresh = KernelPA(kernel=function)
+    with pytest.raises(ValueError, match=complaint(15)):
+        fresh.fit(table, y)
+    assert fresh._state is None
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf], ids=str)
+def test_a_function_without_a_value_for_a_row_and_itself(value: float) -> None:
+    def unlike(x: Any, z: Any) -> float:
+        return value if x[0] == z[0] else 1.0
+
+    with pytest.raises(ValueError, match=f"unlike has no value for row 0 of X and itself: it gave {value}"):
+        KernelPA(kernel=unlike).fit(rows("rbf", 20), labels(rows("rbf", 20)))
+
+
+def test_a_bad_row_is_not_blamed_on_the_function() -> None:
+    Z = rows("rbf", 20)
+    model, bad = KernelPA(kernel=vectorised).fit(Z, labels(Z)), Z.copy()
+    bad[3, 0] = np.nan
+    with pytest.raises(ValueError, match=r"contains NaN \(row 3\)"):
+        model.predict(bad)
+
+
+def unknown(x: Any, z: Any) -> float:
+    return x.product_with(z)
+
+
+def sometimes(x: Any, z: Any) -> Any:
+    return 1.0 if x[0] > 0 else None
+
+
+def lonely(x: Any) -> float:
+    return 1.0
+
+
+@pytest.mark.parametrize(("function", "said"), [(unknown, "product_with"), (sometimes, "None|Optional"), (lonely, "argument")])
+def test_a_function_that_does_not_compile(function: Any, said: str) -> None:
+    model, Z = KernelPA(kernel=function), rows("rbf", 20)
+    fails = "has no value" if config.DISABLE_JIT else "can't be compiled by Numba"
+    with pytest.raises(ValueError, match=rf"(?s)The kernel function {function.__name__} {fails}.*({said})"):
+        model.fit(Z, labels(Z))
+    assert model._state is None
 
 
 # --- kernel values that are given ---

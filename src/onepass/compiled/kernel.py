@@ -27,7 +27,9 @@ from numba.core.registry import CPUDispatcher
 
 # Named, never `True`: sums may be reordered, but NaN and infinity keep their meaning.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
-OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
+# With checked bounds an index out of range is an IndexError; without them, which is faster, it reads and writes foreign memory.
+CHECKED = {"boundscheck": os.environ.get("ONEPASS_BOUNDSCHECK") == "1"}
+OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH, **CHECKED}
 INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
@@ -79,7 +81,7 @@ class _Cache(FunctionCache):
 
     def _index_key(self, signature: Any, codegen: Any) -> Any:
         stamps = tuple(map(_stamp, sorted(_record_modules(signature))))
-        return (numba.__version__, sys.version_info[:3], super()._index_key(signature, codegen), stamps)
+        return (numba.__version__, sys.version_info[:3], super()._index_key(signature, codegen), stamps, *CHECKED.values())
 
 
 class _Entries:

@@ -89,10 +89,12 @@ class KernelModel(Learner):
     def support_vectors_(self) -> Any:
         """The support vectors, a row each: an array, or a `csr_array` where they are kept sparse. For given kernel values there are
         none, but their numbers in `support_`."""
-        state, n = self._attribute("support_vectors_"), self.support_size_
-        arrays = state.arrays
         if self.kernel == "precomputed":
             raise AttributeError('With kernel="precomputed" the support vectors are known by their numbers only: see support_.')
+        return self._vectors(self._attribute("support_vectors_"))
+
+    def _vectors(self, state: State) -> Any:
+        arrays, n = state.arrays, int(state.arrays["book"][book.SIZE])
         if state.rooms["dense"]:
             return np.ascontiguousarray(arrays["Z"][1 : state.n_features + 1, :n].T)
         held = np.arange(state.rooms["entries"]) < arrays["length"][:n, None]
@@ -240,7 +242,24 @@ class KernelModel(Learner):
             raise ValueError(
                 f"Row {t} of X has a negative number: the kernel {self.kernel!r} is for features that are not negative."
             )
+        if callable(self.kernel):
+            self._refuse_values(rows, t, dtype)
         super()._refuse(rows, t, dtype)
+
+    def _refuse_values(self, rows: Rows, t: int, dtype: np.dtype[Any]) -> None:
+        """Raise ValueError if the user's function gives no number for row t, which is sound, and a support vector or itself."""
+        data = rows.part(t, t + 1).data
+        others = [(f"support vector {i}", z) for i, z in enumerate(self._vectors(self._state or self._readable()))]
+        with np.errstate(all="ignore"):
+            x = np.ascontiguousarray(data.toarray() if rows.sparse else data, dtype)[0]
+            for other, z in [*others, ("itself", x)] if np.isfinite(x @ x) else []:
+                said = f"The kernel function {name_of(self.kernel)} has no value for row {t} of X and {other}: it"
+                try:
+                    value = float(plain(self.kernel)(x, z))
+                except Exception as error:
+                    raise ValueError(f"{said} raised {type(error).__name__}: {error}") from error
+                if not np.isfinite(value):
+                    raise ValueError(f"{said} gave {value}.")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -327,17 +346,48 @@ def check_shrinking(rate: float, lam: float) -> None:
 @cache
 def compiled(function: Callable[..., Any], dtype: np.dtype[Any]) -> Any:
     """A user's function of two arrays as machine code, which is called by its address: one learner serves all functions."""
-    if config.DISABLE_JIT:
-        return function
-    return _Function(function, dtype)
+    return _guarded(function) if config.DISABLE_JIT else _Function(function, dtype)
+
+
+def _guarded(inner: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, with NaN where it raises or gives no finite number: no error comes through a call by address, and -inf may
+    not pass for a small k(x, x)."""
+
+    def call(x: Any, z: Any) -> Any:
+        try:
+            value = 1.0 * inner(x, z)  # which may be whole, or a truth value
+        except Exception:
+            value = np.nan
+        return value if abs(value) < np.inf else np.nan
+
+    return call
+
+
+def plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that Numba may have compiled, as it was written."""
+    return getattr(function, "py_func", function)
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__name__", function))
 
 
 class _Function(types.WrapperAddressProtocol):
     def __init__(self, function: Callable[..., Any], dtype: np.dtype[Any]) -> None:
         row = types.Array(numba.from_dtype(dtype), 1, "C")
-        inner = function if hasattr(function, "py_func") else numba.njit(function)
         self._signature = types.float64(row, row)
-        self._code = numba.cfunc(self._signature)(inner.py_func)
+        try:
+            inner = numba.njit(boundscheck=True)(plain(function))  # an index out of range is an error like any other
+            inner.compile(self._signature.args)
+            given = inner.nopython_signatures[0].return_type
+            if not isinstance(given, types.Integer | types.Float | types.Boolean):
+                raise TypeError(f"it gives {given}")
+            self._code = numba.cfunc(self._signature)(_guarded(inner))
+        except Exception as error:  # Numba has many
+            raise ValueError(
+                f"The kernel function {name_of(function)} can't be compiled by Numba as a function of two 1-d arrays that gives a"
+                f" number: {error}"
+            ) from error
 
     def __wrapper_address__(self) -> int:
         return int(self._code.address)
