@@ -157,7 +157,6 @@ def started(model: Any, X: Any, y: Any) -> dict[str, Any]:
     """Make a model's first weights, through a row of weight zero, and give a copy of them."""
     classes = {} if y.dtype.kind == "f" else {"classes": np.unique(y)}
     model.partial_fit(X[:1], y[:1], sample_weight=[0.0], **classes)
-    model._state.widen(X.shape[1])  # a row of weight zero brings a growing model no features
     return {name: model._state.arrays[name].astype(float) for name in model._state.fields}
 
 

@@ -16,7 +16,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 import onepass
 from onepass import BudgetPA, KernelOGD, KernelPA, KernelPARegressor, KernelPerceptron, ModelFileError
 from onepass.base import Regressor
-from onepass.base.state import State
 from onepass.compiled.support import CAME, KIND, SIZE
 from onepass.kernel.model import FIRST_ENTRIES, FIRST_SLOTS, NARROW, KernelModel
 from test_contract import WAYS, Case, saved_and_loaded, snapshot, through_doors
@@ -432,28 +431,6 @@ def test_readers_while_the_set_grows(form: Callable[[Any], Any], average: Any) -
     assert model.support_size_ > 4 * FIRST_SLOTS
     alone = KernelPA(gamma=1.0, average=average, classes=[-1, 1]).partial_fit(rows, y)
     np.testing.assert_array_equal(model.decision_function(rows), alone.decision_function(rows))
-
-
-def test_a_reader_never_mixes_long_arrays_with_short_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that looks at the state when only some of its arrays are longer already has to look again."""
-    X = far_apart(FIRST_SLOTS + 1)
-    model = KernelPerceptron(gamma=1.0, classes=[0, 1]).partial_fit(X[:-1], np.arange(FIRST_SLOTS) % 2)
-    bounds: list[Any] = []
-    reader = threading.Thread(target=lambda: bounds.append(model._bind()))
-    extend = State.extend
-
-    def slowly(state: State, room: str, size: int) -> None:
-        extend(state, room, size)
-        if reader.ident is None:
-            model._bound = None
-            reader.start()
-            reader.join(timeout=0.5)  # it waits for the writer, or has what it wants
-
-    monkeypatch.setattr(State, "extend", slowly)
-    model.partial_fit(X[-1:], [0])
-    reader.join()
-    support = bounds[0].model.support
-    assert len({len(support.born), support.store.Z.shape[1], bounds[0].model.A.shape[1]}) == 1
 
 
 def test_a_budget_that_is_not_used_up_changes_nothing() -> None:

@@ -191,7 +191,7 @@ def rows_of(X: Any, estimator: Any, *, fitted: bool) -> Rows:
     if nw.dependencies.is_into_dataframe(X) and not nw.dependencies.is_pandas_dataframe(X):
         X = nw.from_native(X, eager_only=True).to_numpy()
     if sp.issparse(X):
-        X = from_csr(X).data if X.format == "csr" else X.tocsr()  # looked at before others read it
+        X = from_csr(X).data if X.format == "csr" and X.ndim == 2 else X.tocsr()  # looked at before others read it
     checked = check_array(
         X, accept_sparse="csr", accept_large_sparse=True, ensure_all_finite=False, estimator=estimator, input_name="X"
     )

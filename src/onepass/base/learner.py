@@ -27,6 +27,8 @@ Piece = tuple[Any, Array]  # the classes known at the time, and scores
 # A state of so many bytes is copied before a pass, whatever the size of the data.
 COPIED_ALWAYS = 1 << 20
 
+PATIENCE = 100  # so often does a reader try to copy a state before it asks its writer to wait
+
 # What parameter selection tries for C and its like, as LIBOL does.
 POWERS_OF_TWO = tuple(2.0**k for k in range(-4, 5))
 
@@ -193,7 +195,15 @@ class Learner(Estimator):
 
     def _bind_for(self, width: int, state: State) -> Bound:
         """The binding for a prediction on so many features, of which a growing model may not have seen all."""
-        return self._bind(state if width <= state.room else state.widened(width))
+        if width <= state.room:
+            return self._bind(state)
+        for _ in range(PATIENCE):
+            before = int(state.pulse[0])
+            wider = state.foreseeing(width)
+            if before % 2 == 0 and state.pulse[0] == before:  # nobody wrote while it was copied
+                return self._bind(wider)
+        with self._lock:
+            return self._bind(state.foreseeing(width))
 
     def _check_settled(self, state: State) -> None:
         resized = any(state.sizes.get(name) != size for name, size in self._sizes().items())

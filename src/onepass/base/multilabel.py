@@ -103,8 +103,13 @@ def _places(labels: Array, classes: Array) -> tuple[Array, Array]:
     """The place of each label among the classes, and whether it has one."""
     if len(classes) == 0 or (labels.dtype.kind == "U") != (classes.dtype.kind == "U"):
         return np.zeros(len(labels), np.intp), np.zeros(len(labels), bool)
+    exact = labels.dtype == classes.dtype or classes.dtype.kind == "U"
     k = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-    return k, classes[k] == labels
+    if exact:
+        return k, classes[k] == labels
+    known = {label: place for place, label in enumerate(classes.tolist())}  # as Python compares whole numbers and fractions
+    k = np.array([known.get(label, 0) for label in labels.tolist()], np.intp)
+    return k, np.array([label in known for label in labels.tolist()], bool)
 
 
 def label_sets(y: Any) -> Indicator | LabelSets:

@@ -185,6 +185,10 @@ class State:
             return replace(self, n_features=n_features, names=names)
         return replace(self._stretched({"features": n_features + 1}), n_features=n_features, names=names)
 
+    def foreseeing(self, width: int) -> State:
+        """The state with the numbers of features that are still to come, for predictions; they have no names yet."""
+        return replace(self._stretched({"features": width + 1}), n_features=width, names=None)
+
     def extended(self, rooms: dict[str, int]) -> State:
         """The state with axes that were full made longer."""
         return replace(self._stretched(rooms), rooms={**self.rooms, **rooms})
@@ -249,6 +253,11 @@ class State:
         if self.classes is not None and len(self.classes) and _kind(self.classes) != kind:
             known = self.classes.tolist()
             raise TypeError(f"The label {np.asarray(label).item()!r} is of another kind than the labels so far, {known}.")
+        together = [] if self.classes is None else [*self.classes.tolist(), np.asarray(label).item()]
+        if np.array(together).tolist() != together:
+            raise ValueError(
+                f"The label {together[-1]!r} can't be told from the others exactly, whole numbers among fractions: use text."
+            )
 
     def flaw(self) -> str | None:
         """What is wrong with the state, if anything: machine code follows lengths and types wherever they lead."""

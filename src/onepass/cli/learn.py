@@ -97,13 +97,13 @@ def learn(
             labels = None if classes is None else classes_from(first.y, classes)
             hashed = hashed_to(first, options["features"])
             model = build(learner, task, given, hashed=hashed, scale=scale, seed=seed, classes=labels)
-        before = getattr(model, "t_", 0)
         # Some rows on a copy compile what the pass needs, so that the speed shown is the speed of learning.
         evaluate.prequential(model.copy(), [replace(first, X=first.X[:WARM], y=first.y[:WARM])], METRICS[task])
         start = perf_counter()
-        with progress() as display, _saving_on_error(model, before, save):
-            watched = _watched(chain([first], chunks), stream, display)
-            result = evaluate.prequential(model, watched, METRICS[task], callback=_report(display))
+        with progress() as display:
+            watched = _Watched(chain([first], chunks), stream, display)
+            with _saving_on_error(model, watched, save):
+                result = evaluate.prequential(model, watched, METRICS[task], callback=_report(display))
         if save is not None:
             model.save(save)
     size, seconds = stream.position.bytes or 0, perf_counter() - start
@@ -179,12 +179,12 @@ class Interruptions:
 
 
 @contextmanager
-def _saving_on_error(model: Any, before: int, path: Path | None) -> Iterator[None]:
+def _saving_on_error(model: Any, watched: _Watched, path: Path | None) -> Iterator[None]:
     """If the data can't be read to its end, save what was learned from the rows before, and let the error say so."""
     try:
         yield
     except Exception as error:
-        learned = getattr(model, "t_", 0) - before
+        learned = watched.examples
         if path is not None and learned:
             try:
                 model.save(path)
@@ -194,17 +194,21 @@ def _saving_on_error(model: Any, before: int, path: Path | None) -> Iterator[Non
         raise
 
 
-def _watched(chunks: Any, stream: Any, display: Any) -> Iterator[Any]:
-    """The same chunks, shown on the display as they are handed out."""
-    start, examples = perf_counter(), 0
-    bar = display.add_task("learning", total=stream.size, facts="")
-    for chunk in chunks:
-        yield chunk
-        examples += len(chunk)
-        seconds = perf_counter() - start
-        read = chunk.position.bytes or 0
-        rates = f"{speed(examples / seconds)} examples/s · {read / seconds / 1e6:.0f} MB/s"
-        display.update(bar, completed=read, facts=f"{examples:,} examples · {rates}")
+class _Watched:
+    """The same chunks, shown on the display as they are handed out. `examples` counts those that were dealt with."""
+
+    def __init__(self, chunks: Any, stream: Any, display: Any) -> None:
+        self.chunks, self.stream, self.display, self.examples = chunks, stream, display, 0
+
+    def __iter__(self) -> Iterator[Any]:
+        start = perf_counter()
+        bar = self.display.add_task("learning", total=self.stream.size, facts="")
+        for chunk in self.chunks:
+            yield chunk
+            self.examples += len(chunk)
+            seconds, read = perf_counter() - start, chunk.position.bytes or 0
+            rates = f"{speed(self.examples / seconds)} examples/s · {read / seconds / 1e6:.0f} MB/s"
+            self.display.update(bar, completed=read, facts=f"{self.examples:,} examples · {rates}")
 
 
 def _report(display: Any) -> Any:

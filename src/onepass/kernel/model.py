@@ -30,6 +30,8 @@ NARROW = 1024
 # The room that a support set starts with, and the size at which one without a budget says that it hurts.
 FIRST_SLOTS, FIRST_ENTRIES, HURTS = 64, 16, 8192
 
+LARGEST = 2**31 - 1  # of budgets and degrees
+
 # Kinds of kernel that are no entries of KERNELS.
 PRECOMPUTED, CUSTOM = -1, -2
 
@@ -44,7 +46,7 @@ class KernelModel(Learner):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions({*KERNELS, "precomputed"}), callable],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
-        "degree": [Interval(Integral, 1, None, closed="left")],
+        "degree": [Interval(Integral, 1, LARGEST, closed="both")],
         "coef0": [Interval(Real, None, None, closed="neither")],
     }
 
@@ -306,7 +308,7 @@ class Budgeted(KernelModel):
     """A kernel model that may have a budget, and a policy for when it is used up."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "budget": [Interval(Integral, 1, None, closed="left"), None],
+        "budget": [Interval(Integral, 1, LARGEST, closed="both"), None],
         "policy": [StrOptions(set(POLICIES))],
         "random_state": ["random_state"],
     }
@@ -329,7 +331,7 @@ class Budgeted(KernelModel):
 class WithBudget(KernelModel):
     """A kernel model that always has a budget."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"budget": [Interval(Integral, 1, None, closed="left")]}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"budget": [Interval(Integral, 1, LARGEST, closed="both")]}
 
     budget: int
 

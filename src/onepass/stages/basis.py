@@ -157,7 +157,7 @@ class RBFBasis(Stage):
 
     def _transformed(self, state: State, rows: Rows, taught: Array) -> Rows:
         if rows.width > state.room:  # features that are still to come count in the distance
-            state = state.widened(rows.width)
+            state = state.foreseeing(rows.width)
         return super()._transformed(state, rows, taught)
 
     def _out(self, state: State, rows: Rows) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _BaseComposition, available_if
 
-from onepass.base import Learner, Stage
+from onepass.base import Learner, ModelFileError, Stage
 from onepass.base.estimator import are_named
 from onepass.base.inputs import BLOCK_ROWS, Rows, one_row, rows_of
 from onepass.base.knowledge import WHOLE, Door
@@ -366,4 +366,8 @@ class Pipeline(_BaseComposition):
 
     @classmethod
     def _unpack(cls, header: dict[str, Any], steps: dict[str, Any]) -> Self:
-        return cls([(name, steps[name]) for name, _ in header["steps"]])
+        model = cls([(name, steps[name]) for name, _ in header["steps"]])
+        model._check_steps()
+        if len({step.__sklearn_is_fitted__() for step in model._all if not getattr(step, "_takes_names_only", False)}) > 1:
+            raise ModelFileError("The model file is damaged: some of its steps have learned, and others have not.")
+        return model
