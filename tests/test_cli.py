@@ -618,7 +618,7 @@ def test_a_bad_line_saves_what_was_learned_before(long: Path, tmp_path: Path) ->
     message = failed(1, "learn", long, "--save", model)
     assert f"long, line {2 * CHUNK + 1}" in message
     assert f"{2 * CHUNK:,} examples before is in {model}" in message
-    assert onepass.load(model).t_ == 2 * CHUNK
+    assert onepass.load(model).t_ == 2 * CHUNK - 1  # with the second example there are two labels to tell apart
     np.testing.assert_array_equal(onepass.load(model).coef_, whole.coef_)
     assert "before" not in failed(1, "learn", long)
 

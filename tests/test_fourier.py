@@ -95,7 +95,7 @@ def test_gamma_is_settled_at_the_first_example() -> None:
     growing = FOGD(20, random_state=0)
     growing.learn_one({"a": 1.0, "b": 2.0}, 1)
     growing.learn_one({"c": 1.0}, 0)
-    assert growing._state.arrays["gamma"][0] == 1
+    assert growing._state.arrays["gamma"][0] == 1 / 2
     for model, rows in ((table, X), (growing, [{"a": 1.0}])):
         model.gamma = 0.9
         with pytest.raises(ValueError, match="start anew"):

@@ -420,10 +420,13 @@ def test_an_example_without_loss_brings_its_label(learner: Any) -> None:
     """In jubatus, an example without loss leaves its label unknown."""
     model = learner(fit_intercept=False, grow=True).partial_fit([[1.0, 2.0]], ["a"])  # no rival, no loss
     assert model.classes_.tolist() == ["a"]
-    model._state.arrays["W"][0, 1:] = -2
-    model.partial_fit([[1.0, 2.0]], ["b"])  # the scores are -6 and 0
-    assert model.classes_.tolist() == ["a", "b"]
     assert model.updates_ == 0
+    model.partial_fit([[1.0, 2.0], [0.0, 1.0]], ["b", "c"])
+    before = model.updates_
+    model._state.arrays["W"][:, 1:] = -2
+    model.partial_fit([[1.0, 2.0]], ["d"])  # the scores are -6, -6, -6 and 0
+    assert model.classes_.tolist() == ["a", "b", "c", "d"]
+    assert model.updates_ == before
 
 
 def test_bias_is_inside_the_norm() -> None:

@@ -139,7 +139,7 @@ def test_a_pass_is_that_of_compare(tmp_path: Path) -> None:
     for seed, found in enumerate(runs):
         order = np.random.RandomState(seed).permutation(400)
         model = PAMOClassifier(8, random_state=seed)
-        result = evaluate.prequential(model, (X[order], y[order]), "mistake_rate")
+        result = evaluate.prequential(model, (X[order], y[order]), "mistake_rate", classes=[0, 1])
         assert found["online"] == result.metrics["mistake_rate"]
         assert found["test"] == pytest.approx(1 - model.score(X[400:], y[400:]))
         assert found["curve"][-1] == pytest.approx(found["online"], abs=1e-6)
