@@ -10,7 +10,7 @@ import numpy as np
 
 from onepass.base import State
 from onepass.base.estimator import are_named
-from onepass.base.inputs import Rows, rows_of
+from onepass.base.inputs import Rows, one_row, rows_of
 from onepass.base.knowledge import Door
 from onepass.base.learner import COPIED_ALWAYS, Piece
 from onepass.base.state import Array
@@ -168,7 +168,7 @@ def margin_of(learner: Any, x: Any) -> float:
     score = one.run_one(x, one.no_targets, one.none) if one.width == 1 and one.quick else None  # the quick road of one score
     if score is not None and score == score:
         return abs(score)
-    return float(margins_of(learner._scores_one(x, one.state), one.state)[0])
+    return float(margins_of(learner._scores(one_row(x), one.state), one.state)[0])
 
 
 def steps_of(learner: Any) -> list[Any]:

@@ -24,7 +24,7 @@ from onepass.base.learner import Piece
 from onepass.base.saving import pack_steps, pack_value, unpack_value, write
 from onepass.base.state import Array
 from onepass.base.tasks import table_door
-from onepass.base.writing import guarded, locked, new_lock
+from onepass.base.writing import guarded, new_lock, one_lock
 
 # The draws have a stream of their own: those of a state are numbered from 0, and would be the same numbers for the same seed.
 STREAM = (2**64 - 1) << 64
@@ -307,7 +307,7 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             with np.errstate(over="ignore"):
                 reach[taught] = float(self.delta) * self._odds(int(taught.sum()))
             one_pass = Pass(self.learner_, X, target, weights, reach, pieces)
-            with locked(*one_pass.steps), guarded(*one_pass.steps):
+            with one_lock(one_pass.steps), guarded(*one_pass.steps):
                 one_pass.go(door)
                 self.seen_ += int(taught.sum())
                 self.asked_ += int(one_pass.asked.sum())

@@ -59,9 +59,8 @@ class Bound:
         self._strides = (dtype.itemsize,)
         self._dense: Callable[..., float] | None = None
         self._sparse: Callable[..., float] | None = None
+        self._answers = state.classes is None or bool(labels)  # else every example needs a closer look
         self._know(state)
-        if state.classes is not None and not labels:  # there is nothing to answer: every example needs a closer look
-            self.call_one = lambda x, targets, share: None  # type: ignore[method-assign]
 
     def _averaging(self, learner: Any, state: State) -> dict[str, Any]:
         """The arrays as the rule sees them, where there is an average beside them."""
@@ -91,7 +90,7 @@ class Bound:
     def _know(self, state: State) -> None:
         self.state, self._room = state, state.room
         self._ignores_new = not state.foresees
-        self._shape = (state.n_features,)
+        self._shape = (state.n_features if self._answers else -1,)
         self._last: Places | None = None
 
     def wider(self, state: State) -> Bound:
@@ -112,9 +111,9 @@ class Bound:
         entry = self._entries.get(kind)
         if entry is None:
             typed = type(rows)(*map(readonly, rows[:-1]), rows[-1])  # one type for all ways in
-            entry = machine_code(run, self.model, self.average, typed, targets, gate, scores, self.count, self.pulse)
+            entry = machine_code(run, self.model, self.average, typed, targets, gate, scores, self.count)
             self._entries[kind] = entry
-        return entry, self.model, self.average, rows, targets, gate, scores, self.count, self.pulse
+        return entry, self.model, self.average, rows, targets, gate, scores, self.count
 
     def _check(self, rows: Any, width: int, targets: Array, gate: Any, scores: Array) -> None:
         """Raise ValueError unless the loop stays within all arrays. That sparse rows lie within their width is seen to where rows are
@@ -131,22 +130,33 @@ class Bound:
             like = self.no_targets
             sound = sound and len(targets) >= n and targets.shape[1:] == like.shape[1:] and targets.dtype == like.dtype
         sound = sound and scores.shape == (n, self.width) and scores.dtype == self.dtype and _as_long(gate, n)
-        if not sound or not all(array.flags.c_contiguous for array in (*rows[:-1], targets, scores)):
+        if not sound or not (values.flags.c_contiguous and targets.flags.c_contiguous and scores.flags.c_contiguous):
             raise ValueError("These rows, targets or weights have other lengths or types than the model.")
 
     def run_one(self, x: Any, targets: Array, share: Any) -> float | None:
         """The loop over one example, for the common cases; None for those that need a closer look."""
-        parts = self.call_one(x, targets, share)
-        return None if parts is None else call(*parts)
-
-    def call_one(self, x: Any, targets: Array, share: Any) -> tuple[Any, ...] | None:
-        """The entry point for one example and its arguments."""
         if type(x) is ndarray:
             if x.shape != self._shape or x.dtype is not self.dtype or x.strides != self._strides:
                 return None
             dense = self._dense or self._compile_dense(x, targets, share)
-            return dense, self.model, self.average, x, self.bias, targets, share, self.width, self.count, self.pulse
-        if type(x) is not dict:
+            return dense(self.model, self.average, x, self.bias, targets, share, self.width, self.count, self.pulse)
+        row = self._row(x, share)
+        if row is None:
+            return None
+        sparse = self._sparse or self._compile_sparse(row, targets, share)
+        return sparse(self.model, self.average, *row, self.bias, targets, share, self.width, self.count, self.pulse)
+
+    def call_one(self, x: dict[str, Any], targets: Array, share: Any) -> tuple[Any, ...] | None:
+        """The entry point for one dict and its arguments; None for those that need a closer look."""
+        row = self._row(x, share)
+        if row is None:
+            return None
+        sparse = self._sparse or self._compile_sparse(row, targets, share)
+        return sparse, self.model, self.average, *row, self.bias, targets, share, self.width, self.count, self.pulse
+
+    def _row(self, x: Any, share: Any) -> tuple[Array, Array, Array] | None:
+        """A dict as the parts of a sparse row."""
+        if type(x) is not dict or not self._answers:
             return None
         last = self._last
         if last is None or last[0] != [*x]:
@@ -161,21 +171,16 @@ class Bound:
             values = frombuffer(pack(*x.values()), self.dtype)
         except (StructError, OverflowError):  # text, None, numbers that are too large
             return None
-        if order is not None:
-            values = values[order]
-        sparse = self._sparse or self._compile_sparse(indptr, indices, values, targets, share)
-        row = indptr, indices, values
-        return sparse, self.model, self.average, *row, self.bias, targets, share, self.width, self.count, self.pulse
+        return indptr, indices, values if order is None else values[order]
 
     def _compile_dense(self, x: Array, targets: Array, share: Any) -> Callable[..., float]:
         flat = (self.model, self.average, readonly(x), self.bias, targets, share, self.width, self.count, self.pulse)
         self._dense = machine_code(run_dense, *flat)
         return self._dense
 
-    def _compile_sparse(self, indptr: Array, indices: Array, values: Array, targets: Array, share: Any) -> Callable[..., float]:
-        row = map(readonly, (indptr, indices, values))
+    def _compile_sparse(self, row: tuple[Array, Array, Array], targets: Array, share: Any) -> Callable[..., float]:
         flat = (self.bias, targets, share, self.width, self.count, self.pulse)
-        self._sparse = machine_code(run_sparse, self.model, self.average, *row, *flat)
+        self._sparse = machine_code(run_sparse, self.model, self.average, *map(readonly, row), *flat)
         return self._sparse
 
 

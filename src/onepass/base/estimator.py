@@ -136,8 +136,12 @@ class Estimator(BaseEstimator):
         return self._state
 
     def _set_state(self, state: State) -> None:
-        """Go on with another state. What was bound of the old one is void first: a reader then binds what it finds."""
+        """Go on with another state. What was bound of the old one is void first: a reader then binds what it finds. Whoever
+        still reads the old one may go on; a step that is under way goes on in the new one."""
+        old = self._state
         self._bound = None
+        if old is not None and state.pulse is not old.pulse and old.pulse[0] % 2:
+            state.pulse += 1
         self._state = state
 
     @contextlib.contextmanager

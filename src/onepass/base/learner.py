@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
@@ -17,7 +16,7 @@ from onepass.base.estimator import Estimator, are_named
 from onepass.base.inputs import Rows, check_name, named_values, one_row, rows_of
 from onepass.base.knowledge import Door, Start
 from onepass.base.state import COMPANIONS, Array, State
-from onepass.base.writing import at_once, guarded
+from onepass.base.writing import at_once, guarded, in_place, steadily
 from onepass.compiled.average import DECAY, HALF_LIFE, UNIFORM
 from onepass.compiled.gates import Active
 from onepass.compiled.loop import Weights
@@ -26,8 +25,6 @@ Piece = tuple[Any, Array]  # the classes known at the time, and scores
 
 # A state of so many bytes is copied before a pass, whatever the size of the data.
 COPIED_ALWAYS = 1 << 20
-
-PATIENCE = 100  # so often does a reader try to copy a state before it asks its writer to wait
 
 # What parameter selection tries for C and its like, as LIBOL does.
 POWERS_OF_TWO = tuple(2.0**k for k in range(-4, 5))
@@ -193,18 +190,6 @@ class Learner(Estimator):
         if self._shown is None and self._state is not None:
             self._bound = self._bind(self._state)
 
-    def _bind_for(self, width: int, state: State) -> Bound:
-        """The binding for a prediction on so many features, of which a growing model may not have seen all."""
-        if width <= state.room:
-            return self._bind(state)
-        for _ in range(PATIENCE):
-            before = int(state.pulse[0])
-            wider = state.foreseeing(width)
-            if before % 2 == 0 and state.pulse[0] == before:  # nobody wrote while it was copied
-                return self._bind(wider)
-        with self._lock:
-            return self._bind(state.foreseeing(width))
-
     def _check_settled(self, state: State) -> None:
         resized = any(state.sizes.get(name) != size for name, size in self._sizes().items())
         companions = {name for name in COMPANIONS if name in state.arrays}
@@ -239,6 +224,10 @@ class Learner(Estimator):
                     break
         return self
 
+    def _read(self, read: Callable[[State], Any]) -> Any:
+        """What `read` finds in the state at one moment."""
+        return steadily(lambda states: read(states[0]), lambda: [self._readable()], self._lock)
+
     def _scores(self, X: Any, state: State) -> Array:
         """The scores of each row by a state, (n, width); NaN while there are no two labels to tell apart."""
         rows = self._rows(X, state)
@@ -252,6 +241,10 @@ class Learner(Estimator):
         if state.undecided:
             scores[:] = np.nan
         return scores
+
+    def _bind_for(self, width: int, state: State) -> Bound:
+        """The binding for a prediction on so many features, of which a growing model may not have seen all."""
+        return self._bind(state if width <= state.room else state.foreseeing(width))
 
     def _predicted(self, X: Any, state: State) -> Array:
         """What a state predicts for each row."""
@@ -303,16 +296,6 @@ class Learner(Estimator):
         if answer != answer:
             at_once((*become, "_state", state), (*become, "_bound", one))
         return answer
-
-    def _scores_one(self, x: Any, state: State) -> Array:
-        """All scores of one example."""
-        rows = self._rows(one_row(x), state)
-        one = self._bind_for(rows.width, state)
-        scores = np.empty((1, one.width), one.dtype)
-        block = rows.block(0, 1, one.dtype, one.bias)
-        if one.run(block, rows.width, one.no_targets, one.predict_only, scores) != 1:
-            self._refuse(rows, 0, state.dtype)
-        return scores
 
     # --- the pass ---
 
@@ -391,7 +374,7 @@ class Learner(Estimator):
         if not copies and self._shown is None:
             self._check_finite(rows, state.dtype)
             self._check_targets(state, target)
-        with guarded(self) if copies else contextlib.nullcontext():
+        with guarded(self) if copies else in_place(self):
             if rows.width > state.n_features:
                 self._set_state(state.widened(rows.width, newcomers))
             self._run_pass(rows, target, weights, pieces)

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_consistent_length
 
-from onepass.base.inputs import Rows
+from onepass.base.inputs import Rows, one_row
 from onepass.base.knowledge import Start
 from onepass.base.labels import classes_of, declared_classes, label_array
 from onepass.base.state import Array, State
@@ -208,19 +208,20 @@ class Multilabel(Labelled):
 
     def decision_function(self, X: Any) -> Array:
         """The score of each label, (n, L), positive for those that are predicted."""
-        return self._decisions(X, self._readable())
+        return self._read(lambda state: self._decisions(X, state))
 
     def predict(self, X: Any) -> Array:
         """The labels of each row as an indicator matrix, (n, L), its columns in the order of `classes_`."""
-        return self._predicted(X, self._readable())
+        return self._read(lambda state: self._predicted(X, state))
 
     def _predicted(self, X: Any, state: State) -> Array:
         return (self._scores(X, state) > 0).astype(np.int64)
 
     def predict_one(self, x: Any) -> set[Any]:
         """The set of labels of one example; empty while no label is known."""
-        state = self._latest()
-        return set() if state is None else self._decided(self._scores_one(x, state), state)
+        if self._latest() is None:
+            return set()
+        return self._read(lambda state: self._decided(self._scores(one_row(x), state), state))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of rows whose set of labels is predicted exactly."""

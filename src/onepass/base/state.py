@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,16 @@ class State:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "bound": None}
 
+    def _but(self, **changes: Any) -> State:
+        """Another state that is like this one but for some changes."""
+        other = object.__new__(State)
+        other.__dict__.update(self.__dict__, bound=None, **changes)
+        if "arrays" in changes:
+            other.__dict__.pop("room", None)
+            other.__dict__.pop("foresees", None)
+            other.pulse = no_steps()
+        return other
+
     @property
     def t(self) -> int:
         return int(self.arrays["count"][T])
@@ -110,7 +121,7 @@ class State:
     def updates(self) -> int:
         return int(self.arrays["count"][UPDATES])
 
-    @property
+    @cached_property
     def room(self) -> int:
         """How many features the arrays have room for."""
         sizes = [
@@ -120,7 +131,7 @@ class State:
         ]
         return min(sizes, default=self.n_features)
 
-    @property
+    @cached_property
     def foresees(self) -> bool:
         """Whether features that are still to come have numbers already: then they count, even in a first prediction."""
         return self.grow_features and any(
@@ -137,19 +148,15 @@ class State:
         return sum(array.nbytes for array in self.arrays.values())
 
     def copy(self) -> State:
-        return replace(
-            self,
-            arrays={name: array.copy() for name, array in self.arrays.items()},
-            names=None if self.names is None else Names(self.names.first(self.n_features)),
-            pulse=no_steps(),
-        )
+        names = None if self.names is None else Names(self.names.first(self.n_features))
+        return self._but(arrays={name: array.copy() for name, array in self.arrays.items()}, names=names)
 
     def set_aside(self) -> State:
         """A copy to go back to, or to look at while this one changes. It has the same writer, and shares the names."""
-        return replace(self, arrays={name: array.copy() for name, array in self.arrays.items()}, pulse=no_steps())
+        return self._but(arrays={name: array.copy() for name, array in self.arrays.items()})
 
     def allocate(self) -> None:
-        """Make the arrays for the present number of features and classes."""
+        """Make the arrays for the present number of features and classes, of a state that nobody has seen yet."""
         self.arrays["count"] = np.zeros(2, np.int64)
         for name in self.fields:
             self.arrays[name] = self._entries(name, self._extent())
@@ -182,18 +189,19 @@ class State:
         """The state with more features; old entries keep their place and their values."""
         names = self.names if self.names is None else self.names.grown(newcomers, self.n_features)
         if self.room >= n_features:
-            return replace(self, n_features=n_features, names=names)
-        return replace(self._stretched({"features": n_features + 1}), n_features=n_features, names=names)
+            return self._but(n_features=n_features, names=names)
+        return self._but(arrays=self._stretched({"features": n_features + 1}), n_features=n_features, names=names)
 
     def foreseeing(self, width: int) -> State:
         """The state with the numbers of features that are still to come, for predictions; they have no names yet."""
-        return replace(self._stretched({"features": width + 1}), n_features=width, names=None)
+        return self._but(arrays=self._stretched({"features": width + 1}), n_features=width, names=None)
 
     def extended(self, rooms: dict[str, int]) -> State:
         """The state with axes that were full made longer."""
-        return replace(self._stretched(rooms), rooms={**self.rooms, **rooms})
+        return self._but(arrays=self._stretched(rooms), rooms={**self.rooms, **rooms})
 
-    def _stretched(self, least: dict[str, int]) -> State:
+    def _stretched(self, least: dict[str, int]) -> dict[str, Array]:
+        """All arrays anew, with axes of at least these lengths."""
         arrays = {}
         for name, array in self.arrays.items():
             axes = self._axes(name)
@@ -206,7 +214,7 @@ class State:
             longer = self._entries(name, {**self._extent(), **dict(zip(axes, array.shape, strict=True)), **wanted})
             longer[tuple(slice(size) for size in array.shape)] = array
             arrays[name] = longer
-        return replace(self, arrays=arrays, pulse=no_steps())
+        return arrays
 
     def with_class(self, label: Any) -> tuple[State, int]:
         """The state with a new label, in sorted order and with fresh weights, and the place of the label."""
@@ -228,7 +236,7 @@ class State:
         if "class_counts" in arrays:
             arrays["class_counts"] = np.insert(arrays["class_counts"], k, 0)
         classes = np.array([*known[:k], label, *known[k:]])
-        return replace(self, classes=classes, arrays=arrays, pulse=no_steps()), k
+        return self._but(classes=classes, arrays=arrays), k
 
     def turn(self, fields: dict[str, Field]) -> State:
         """The state in the form for many classes, whose fields these are: the same scores, in another form."""
@@ -241,7 +249,7 @@ class State:
                 arrays[f"{kind}{dot}{other}"] = _turned(array, self.fields[plain], fields[other])
             else:
                 arrays[name] = array.copy()
-        return replace(self, form="multiclass", fields=fields, turned=True, arrays=arrays, pulse=no_steps())
+        return self._but(form="multiclass", fields=fields, turned=True, arrays=arrays)
 
     # --- what is sound ---
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from onepass.base.binding import Bound
 from onepass.base.estimator import are_named
-from onepass.base.inputs import Rows, named_values
+from onepass.base.inputs import Rows, named_values, one_row
 from onepass.base.knowledge import Door, Start
 from onepass.base.labels import classes_of, declared_classes, encode_labels, label_array
 from onepass.base.learner import Learner, Piece
@@ -86,11 +86,11 @@ class Classifier(Labelled):
     def decision_function(self, X: Any) -> Array:
         """The score of each row: (n,) for two classes, positive for `classes_[1]`; (n, K) for more. NaN while less than two labels
         are known."""
-        return self._decisions(X, self._readable())
+        return self._read(lambda state: self._decisions(X, state))
 
     def predict(self, X: Any) -> Array:
         """The label of each row."""
-        return self._predicted(X, self._readable())
+        return self._read(lambda state: self._predicted(X, state))
 
     def _predicted(self, X: Any, state: State) -> Array:
         assert state.classes is not None
@@ -110,7 +110,7 @@ class Classifier(Labelled):
         if answer is None and isinstance(x, Mapping):
             answer = one.run_one(named_values(x), one.no_targets, one.none)  # text, or numbers of other types
         if answer is None or answer != answer:
-            return self._decided(self._scores_one(x, one.state), one.state)
+            return self._read(lambda state: self._decided(self._scores(one_row(x), state), state))
         return one.labels[int(answer >= 0 if one.width == 1 else answer)]
 
     def _decided(self, scores: Array, state: State) -> Any:
@@ -123,16 +123,14 @@ class Classifier(Labelled):
     @available_if(lambda self: self._gives_probabilities())
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class, a column a class, where `calibrate` is set."""
-        state = self._readable()
-        return self._chances(self._scores(X, state), state)
+        return self._read(lambda state: self._chances(self._scores(X, state), state))
 
     @available_if(lambda self: self._gives_probabilities())
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         """The probability of each class by label, where `calibrate` is set; empty while no label is known."""
-        state = self._latest()
-        if state is None:
+        if self._latest() is None:
             return {}
-        return self._chances_by_label(self._scores_one(x, state), state)
+        return self._read(lambda state: self._chances_by_label(self._scores(one_row(x), state), state))
 
     def _chances_by_label(self, scores: Array, state: State) -> dict[Any, float]:
         assert state.classes is not None
@@ -274,7 +272,7 @@ class Regressor(RegressorMixin, Learner):
 
     def predict(self, X: Any) -> Array:
         """The number for each row."""
-        return self._predicted(X, self._readable())
+        return self._read(lambda state: self._predicted(X, state))
 
     def _predicted(self, X: Any, state: State) -> Array:
         return self._decisions(X, state)
@@ -286,7 +284,7 @@ class Regressor(RegressorMixin, Learner):
             return 0.0
         answer = one.run_one(x, one.no_targets, one.none)
         if answer is None or answer != answer:
-            return self._decided(self._scores_one(x, one.state), one.state)
+            return self._read(lambda state: self._decided(self._scores(one_row(x), state), state))
         return answer
 
     def _decided(self, scores: Array, state: State) -> float:

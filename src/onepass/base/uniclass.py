@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import OutlierMixin
 
-from onepass.base.inputs import Rows, named_values
+from onepass.base.inputs import Rows, named_values, one_row
 from onepass.base.knowledge import Start
 from onepass.base.learner import Learner, Piece
 from onepass.base.state import Array, State
@@ -59,18 +59,18 @@ class Uniclass(OutlierMixin, Learner):
 
     def decision_function(self, X: Any) -> Array:
         """How far inside the border each row is; negative outside."""
-        return self._decisions(X, self._readable())
+        return self._read(lambda state: self._decisions(X, state))
 
     def score_samples(self, X: Any) -> Array:
         """The distance of each row from the centre, negated: the larger, the more usual."""
-        return self._samples(X, self._readable())
+        return self._read(lambda state: self._samples(X, state))
 
     def _samples(self, X: Any, state: State) -> Array:
         return self._decisions(X, state) + state.dtype.type(self.offset_)
 
     def predict(self, X: Any) -> Array:
         """1 for each row that belongs to the class, -1 for each that does not."""
-        return self._predicted(X, self._readable())
+        return self._read(lambda state: self._predicted(X, state))
 
     def _predicted(self, X: Any, state: State) -> Array:
         return np.where(self._decisions(X, state) >= 0, 1, -1)
@@ -93,7 +93,7 @@ class Uniclass(OutlierMixin, Learner):
         if answer is None and isinstance(x, Mapping):
             answer = one.run_one(named_values(x), one.no_targets, one.none)
         if answer is None or answer != answer:
-            return float(self._scores_one(x, one.state).item())
+            return self._read(lambda state: float(self._scores(one_row(x), state).item()))
         return float(answer)
 
     # --- what the base asks ---

@@ -42,40 +42,33 @@ def sound(scores: Any, largest: Any) -> Any:
 
 
 @kernel
-def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count: Any, pulse: Any) -> Any:
+def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count: Any) -> Any:
     """Predict each row, then learn from it; the scores from before go to `scores`. Returns the number of rows done.
 
     A row whose scores or squared norm overflow or are not numbers, or for which there is no room, ends the loop before it changes
     anything. Prediction is this very loop with weight 0 for every row, so a score seen while learning is to the bit the one that
-    `decision_function` would have given. A row that another thread's step has come between is scored again.
+    `decision_function` would have given.
     """
     own, own_spare = scratch(model), room(average)
-    model, average, X, gate, s, spare, pulse = borrowed((model, average, X, gate, own, own_spare, pulse))
+    model, average, X, gate, s, spare = borrowed((model, average, X, gate, own, own_spare))
     largest = np.sqrt(np.finfo(scores.dtype).max)
     before = count[T]
     done, seen, updates = 0, before, count[UPDATES]  # counted in registers, written back at the end
     for t in range(len(scores)):
         x = row(X, t)
-        undisturbed = False
-        while not undisturbed:
-            before_row = moment(pulse)
-            score(model, x, s)
-            show(average, s, spare, x, seat(model, s, scores[t]))
-            settle(model, s, scores[t])
-            undisturbed = still(pulse, before_row)
+        score(model, x, s)
+        show(average, s, spare, x, seat(model, s, scores[t]))
+        settle(model, s, scores[t])
         if not sound(s.scores, largest):
             break
         share = weight(gate, t, scores[t])
         if share > 0:
-            begin_step(pulse)
             moved = learn(model, x, y[t], share, s)
-            if moved >= PASSIVE:
-                seen += 1
-                updates += moved
-                tick(average, model, seen, moved)
-            end_step(pulse)
             if moved < PASSIVE:
                 break
+            seen += 1
+            updates += moved
+            tick(average, model, seen, moved)
         done += 1
     if seen != before:  # a reader that learned nothing must not undo what a writer counted meanwhile
         count[T], count[UPDATES] = seen, updates
@@ -85,13 +78,28 @@ def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count:
 
 # The same loop on one row, with flat arguments and one number for an answer: to make and take apart records and arrays of rows and
 # scores costs more than to learn from them. The answer is the score, or the index of the largest of several; NaN for a bad row.
+# Single examples are learned from in place, whoever reads: a reader whose row a step came between scores it again, and after so many
+# times has no answer either.
+PATIENCE = 1000
 
 
 @routine
 def answer(model: Any, average: Any, X: Any, y: Any, share: Any, width: Any, count: Any, pulse: Any) -> Any:
     scores = np.empty((1, width), X.values.dtype)
     gate = Weights(scores[0, :0], share)
-    if run(model, average, X, y, gate, scores, count, pulse) == 0:
+    if share > 0:
+        begin_step(pulse)
+        done = run(model, average, X, y, gate, scores, count)
+        end_step(pulse)
+    else:
+        done = 0
+        for _ in range(PATIENCE):
+            before = moment(pulse)
+            done = run(model, average, X, y, gate, scores, count)
+            if still(pulse, before):
+                break
+            done = 0
+    if done == 0:
         return np.nan
     best = 0
     for k in range(1, width):

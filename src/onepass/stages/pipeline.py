@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -23,11 +22,10 @@ from onepass.base.saving import pack_steps, write
 from onepass.base.stage import entry_of, run
 from onepass.base.state import Array
 from onepass.base.tasks import table_door
-from onepass.base.writing import guarded, locked
+from onepass.base.writing import guarded, one_lock, steadily
 
 TAUGHT, NOT_TAUGHT = np.ones(1, bool), np.zeros(1, bool)
 SEEN = attrgetter("_shown", "_state")
-PATIENCE = 100  # so often does a reader try before it asks a writer to wait
 
 
 def pipeline(*steps: Any) -> Pipeline:
@@ -71,14 +69,6 @@ class Pipeline(_BaseComposition):
     >>> round(model.predict_one({"metres": 150.0}), 1)
     1.5
     """
-
-    _pulse: Array  # odd while an example is learned from by its steps, one after the other
-
-    def __new__(cls, *_: Any, **__: Any) -> Self:
-        """A pipeline has a pulse of its own, however it comes to be."""
-        pipeline = super().__new__(cls)
-        pipeline._pulse = np.zeros(1, np.int64)
-        return pipeline
 
     def __init__(self, steps: list[tuple[str, Any]]) -> None:
         self.steps = steps
@@ -175,9 +165,9 @@ class Pipeline(_BaseComposition):
     def _all(self) -> list[Any]:
         return [step for _, step in self.steps]
 
-    def _writing(self) -> contextlib.AbstractContextManager[None]:
-        """The locks of all steps: whoever writes to one of them writes to the pipeline."""
-        return locked(*self._all)
+    def _writing(self) -> Any:
+        """The lock of all steps."""
+        return one_lock(self._all)
 
     def _joined(self, pieces: list[Piece]) -> Array:
         return self.learner._joined(pieces)
@@ -197,11 +187,11 @@ class Pipeline(_BaseComposition):
             for stage, state, block in zip(self.stages, states, blocks, strict=False)
         ]
         own = one.call(blocks[-1], width, code, one.learn_all, np.empty((1, one.width), one.dtype))
-        count_up = (np.add, self._pulse, 1, self._pulse)
+        count_up = (np.add, one.pulse, 1, one.pulse)
         try:
             return all(starmap(call, [count_up, own, *learning, count_up]))
         finally:
-            self._pulse += self._pulse % 2
+            one.pulse += one.pulse % 2
 
     def _blocks(self, x: Any, one: Any, states: list[Any]) -> tuple[list[Any], int] | None:
         """One example before the first stage, and after each, and its width in the end; None if it needs a closer look."""
@@ -270,15 +260,8 @@ class Pipeline(_BaseComposition):
     # --- predicting ---
 
     def _read(self, read: Callable[[list[Any]], Any]) -> Any:
-        """What `read` finds in the states of all steps at one moment. If single examples were learned from meanwhile it reads again; a
-        writer that is always quicker is asked to wait."""
-        for _ in range(PATIENCE):
-            before = int(self._pulse[0])
-            answer = read(self._states())
-            if before % 2 == 0 and self._pulse[0] == before:
-                return answer
-        with self._writing():
-            return read(self._states())
+        """What `read` finds in the states of all steps at one moment."""
+        return steadily(read, self._states, self._writing())
 
     def _states(self) -> list[Any]:
         """The states of all steps as readers see them, taken in one go."""
