@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from operator import call
 from struct import error as StructError
 from typing import Any
@@ -56,6 +57,7 @@ class Bound:
         )
         self.code = learner._coder(state)
         self._entries: dict[Any, Callable[..., int]] = {}
+        self._fixed = (self.model, self.average, self.bias, self.width, self.count, self.pulse)
         self._strides = (dtype.itemsize,)
         self._dense: Callable[..., float] | None = None
         self._sparse: Callable[..., float] | None = None
@@ -107,7 +109,7 @@ class Bound:
     def call(self, rows: Any, width: int, targets: Array, gate: Any, scores: Array) -> tuple[Any, ...]:
         """The entry point for a block of rows and its arguments."""
         self._check(rows, width, targets, gate, scores)
-        kind = (type(rows), rows[0].dtype, type(gate))
+        kind = (type(rows), rows[0].dtype.num, type(gate))
         entry = self._entries.get(kind)
         if entry is None:
             typed = type(rows)(*map(readonly, rows[:-1]), rows[-1])  # one type for all ways in
@@ -139,12 +141,12 @@ class Bound:
             if x.shape != self._shape or x.dtype is not self.dtype or x.strides != self._strides:
                 return None
             dense = self._dense or self._compile_dense(x, targets, share)
-            return dense(self.model, self.average, x, self.bias, targets, share, self.width, self.count, self.pulse)
+            return dense(x, targets, share)
         row = self._row(x, share)
         if row is None:
             return None
         sparse = self._sparse or self._compile_sparse(row, targets, share)
-        return sparse(self.model, self.average, *row, self.bias, targets, share, self.width, self.count, self.pulse)
+        return sparse(*row, targets, share)
 
     def call_one(self, x: dict[str, Any], targets: Array, share: Any) -> tuple[Any, ...] | None:
         """The entry point for one dict and its arguments; None for those that need a closer look."""
@@ -152,7 +154,7 @@ class Bound:
         if row is None:
             return None
         sparse = self._sparse or self._compile_sparse(row, targets, share)
-        return sparse, self.model, self.average, *row, self.bias, targets, share, self.width, self.count, self.pulse
+        return sparse, *row, targets, share
 
     def _row(self, x: Any, share: Any) -> tuple[Array, Array, Array] | None:
         """A dict as the parts of a sparse row."""
@@ -174,13 +176,12 @@ class Bound:
         return indptr, indices, values if order is None else values[order]
 
     def _compile_dense(self, x: Array, targets: Array, share: Any) -> Callable[..., float]:
-        flat = (self.model, self.average, readonly(x), self.bias, targets, share, self.width, self.count, self.pulse)
-        self._dense = machine_code(run_dense, *flat)
+        self._dense = partial(machine_code(run_dense, *self._fixed, readonly(x), targets, share), *self._fixed)
         return self._dense
 
     def _compile_sparse(self, row: tuple[Array, Array, Array], targets: Array, share: Any) -> Callable[..., float]:
-        flat = (self.bias, targets, share, self.width, self.count, self.pulse)
-        self._sparse = machine_code(run_sparse, self.model, self.average, *map(readonly, row), *flat)
+        entry = machine_code(run_sparse, *self._fixed, *map(readonly, row), targets, share)
+        self._sparse = partial(entry, *self._fixed)
         return self._sparse
 
 

@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _check_feature_names, _get_feature_names
 
 from onepass.base.names import Names
-from onepass.compiled.checks import OUT_OF_RANGE, SORTED, csr_order
+from onepass.compiled.checks import OUT_OF_RANGE, SORTED, settle_csr
 from onepass.compiled.rows import DenseRows, SparseRows
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -98,8 +98,9 @@ class Rows:
         if 0 <= end <= len(self._indices):
             # The loop is compiled for two types of places, and trusts what it gets.
             kind = np.int32 if self._indices.dtype == np.int32 and end < 2**31 else np.int64
-            indptr, indices = indptr.astype(kind), self._indices[:end].astype(kind)
-            order = csr_order(readonly(indptr), readonly(indices), self.width)
+            source = readonly(np.ascontiguousarray(self._indices[:end], kind))
+            indptr, indices = indptr.astype(kind), np.empty(end, kind)
+            order = settle_csr(readonly(indptr), source, self.width, indices)
         if order == OUT_OF_RANGE:
             self._refuse_places()
         values = self._values[:end]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from struct import error as StructError
@@ -165,15 +166,14 @@ class Stage(TransformerMixin, Estimator):
 
 def entry_of(call: tuple[Any, ...]) -> tuple[Any, ...]:
     """A call of a kernel, by its machine code for this kind of block."""
-    kernel, block, *others = call
-    key = (kernel, type(block), block.values.dtype, block[0].dtype)
+    kernel, block = call[:2]
+    key = (kernel, type(block), block.values.dtype.num, block[0].dtype.num)
     entry = _entries.get(key)
     if entry is None:
         typed = type(block)(*map(readonly, block[:-1]), block[-1])
-        entry = _entries[key] = machine_code(kernel, typed, *others)
-    return entry, block, *others
+        entry = _entries[key] = machine_code(kernel, typed, *call[2:])
+    return entry, *call[1:]
 
 
 def run(call: tuple[Any, ...]) -> None:
-    entry, *arguments = entry_of(call)
-    entry(*arguments)
+    operator.call(*entry_of(call))

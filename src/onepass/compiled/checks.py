@@ -11,19 +11,27 @@ from onepass.compiled.rows import row, sqnorm
 
 SORTED, UNSORTED, OUT_OF_RANGE = 0, 1, 2
 
+PIECE = 4096  # entries
+
 
 @kernel
-def csr_order(indptr: Any, indices: Any, width: Any) -> Any:
-    """Whether each row's indices ascend without repeats, and whether all lie in [0, width)."""
+def settle_csr(indptr: Any, source: Any, width: Any, indices: Any) -> Any:
+    """Copy the places of rows to `indices`, and tell of the copy whether each row ascends without repeats, and all of it lies in
+    [0, width). A piece is looked at while it is in the cache."""
     n = len(indptr) - 1
-    falls = indptr[0] != 0 or indptr[n] != len(indices)
+    falls = indptr[0] != 0 or indptr[n] != len(source)
     for t in range(n):
         falls |= indptr[t] > indptr[t + 1]
     if falls:  # before anything is looked up by it
         return OUT_OF_RANGE
     drops = 0  # over all rows at once, which is vectorised, then less those between rows
-    for i in range(1, len(indices)):
-        drops += indices[i] <= indices[i - 1]
+    for first in range(0, len(indices), PIECE):
+        piece = indices[first : first + PIECE]
+        piece[:] = source[first : first + PIECE]
+        if first > 0:
+            drops += piece[0] <= indices[first - 1]
+        for i in range(1, len(piece)):
+            drops += piece[i] <= piece[i - 1]
     ascending = True
     for t in range(n):
         start, end = indptr[t], indptr[t + 1]

@@ -108,8 +108,11 @@ def answer(model: Any, average: Any, X: Any, y: Any, share: Any, width: Any, cou
     return np.float64(best) if width > 1 else np.float64(scores[0, 0])
 
 
+# What stays the same from call to call comes first, so that it can be bound.
+
+
 @kernel
-def run_dense(model: Any, average: Any, values: Any, bias: Any, y: Any, share: Any, width: Any, count: Any, pulse: Any) -> Any:
+def run_dense(model: Any, average: Any, bias: Any, width: Any, count: Any, pulse: Any, values: Any, y: Any, share: Any) -> Any:
     """The loop on one dense row, of weight `share`."""
     return answer(model, average, DenseRows(values.reshape(1, len(values)), bias), y, share, width, count, pulse)
 
@@ -118,15 +121,15 @@ def run_dense(model: Any, average: Any, values: Any, bias: Any, y: Any, share: A
 def run_sparse(
     model: Any,
     average: Any,
-    indptr: Any,
-    indices: Any,
-    values: Any,
     bias: Any,
-    y: Any,
-    share: Any,
     width: Any,
     count: Any,
     pulse: Any,
+    indptr: Any,
+    indices: Any,
+    values: Any,
+    y: Any,
+    share: Any,
 ) -> Any:
     """The loop on one sparse row, of weight `share`."""
     return answer(model, average, SparseRows(indptr, indices, values, bias), y, share, width, count, pulse)
