@@ -19,7 +19,7 @@ test: .venv/dev
 	@$(BIN)/pytest -q -n auto
 
 test-slow: .venv/dev
-	@$(BIN)/pytest -q -m slow
+	@$(BIN)/pytest -q -n auto -m slow
 
 lint: .venv/dev
 	@$(BIN)/ruff check --quiet

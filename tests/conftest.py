@@ -32,6 +32,8 @@ QUICK = {  # what stays of other long files
         "test_values",
         "test_an_intercept_adds_one",
         "test_a_function_is_a_kernel",
+        "test_a_function_that_gives_no_number_changes_nothing",
+        "test_a_function_that_does_not_compile",
         "test_given_values_are_the_kernels_own",
         "test_what_shaped_the_support_set_cannot_change",
         "test_wrong_parameters",
