@@ -8,10 +8,8 @@ The report is JSON: for each name the cases that failed, with what they raised.
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
-import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -22,7 +20,8 @@ import numba
 import numpy as np
 import scipy.sparse as sp
 from numba.core import config
-from sklearn.utils._param_validation import StrOptions
+
+from apart import Case, choices, own, write_report
 
 # --- indices that are checked ---
 
@@ -236,32 +235,6 @@ def product(x: Any, z: Any) -> float:
     return float(x @ z)
 
 
-SIZES = "dimensions", "hyperplanes", "components", "hidden", "prototypes", "rank"
-SMALL = {"dimensions": 3, "components": 4, "hidden": 4, "prototypes": 4, "budget": 6, "n_features": 1, "random_state": 0}
-
-
-def own(cls: Any, **more: Any) -> dict[str, Any]:
-    """Small sizes for what a learner has."""
-    return {name: value for name, value in SMALL.items() if name in cls().get_params()} | more
-
-
-def choices(cls: Any) -> Iterator[dict[str, Any]]:
-    """Each size 1, each option by name and each switch that a learner has, one at a time."""
-    apart = {"kernel", "class_weight", "grow", "mode", "max_iter"}
-    default = cls().get_params()
-    for name in sorted(default.keys() - apart):
-        for rule in cls._parameter_constraints[name]:
-            if name in SIZES and rule is not None:
-                yield {name: 1}
-            elif isinstance(rule, StrOptions):
-                yield from ({name: option} for option in sorted(rule.options) if option != default[name])
-            elif rule == "boolean":
-                yield {name: not default[name]}
-
-
-Case = tuple[str, Callable[[], None]]
-
-
 def case(cls: Any, do: Callable[..., None], *arguments: Any, **parameters: Any) -> Case:
     told = [f"{type(a).__name__} {a.dtype} {a.shape}" if hasattr(a, "shape") else str(a)[:20] for a in arguments]
     told += [f"{name}={getattr(value, '__name__', repr(value))}" for name, value in parameters.items()]
@@ -348,16 +321,11 @@ def main(report: str, names: list[str]) -> None:
         check_every_index()
     import onepass
 
-    failed: dict[str, list[str]] = {name: [] for name in names}
-    for name in names:
-        cls = getattr(onepass, name)
-        cases = few if not config.DISABLE_JIT else matrix if name in onepass.learners() else of_stages
-        for told, run in cases(cls):
-            try:
-                run()
-            except Exception:
-                failed[name].append(f"{told}\n{traceback.format_exc()}")
-    Path(report).write_text(json.dumps(failed))
+    def cases(name: str) -> Iterator[Case]:
+        of = few if not config.DISABLE_JIT else matrix if name in onepass.learners() else of_stages
+        return of(getattr(onepass, name))
+
+    write_report(report, names, cases)
 
 
 if __name__ == "__main__":

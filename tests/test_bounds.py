@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +9,7 @@ import numpy as np
 import pytest
 
 import onepass
+from apart import COMPILED, INTERPRETED, failures, run
 from bounds import Checked
 from onepass.base import Stage
 
@@ -22,33 +19,10 @@ STAGES = sorted(
 )
 QUICK = {"PAClassifier", "PAMOClassifier", "AROWClassifier", "KernelPA", "Projectron"}  # one for each kind of state
 
-INTERPRETED, COMPILED = {"NUMBA_DISABLE_JIT": "1"}, {"ONEPASS_BOUNDSCHECK": "1"}
-
-
-def run(script: Path, *arguments: str, **environment: str) -> str:
-    """What a script prints in a process of its own."""
-    kept = {name: value for name, value in os.environ.items() if name not in INTERPRETED | COMPILED}
-    path = os.pathsep.join(str(folder) for folder in (Path(__file__).parent, Path(onepass.__file__).parents[1]))
-    done = subprocess.run(
-        [sys.executable, str(script), *arguments],
-        check=False,
-        env={**kept, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", **environment},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def failures(report: Path, names: list[str], environment: dict[str, str]) -> dict[str, list[str]]:
-    """The cases of each learner that failed."""
-    run(Path(__file__).parent / "bounds.py", str(report), *names, **environment)
-    return json.loads(report.read_text())  # type: ignore[no-any-return]
-
 
 @pytest.fixture(scope="module")
 def interpreted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    return failures(tmp_path_factory.mktemp("bounds") / "report", LEARNERS + STAGES, INTERPRETED)
+    return failures("bounds.py", tmp_path_factory.mktemp("bounds") / "report", LEARNERS + STAGES, INTERPRETED)
 
 
 # A name that is only part of a word does not send the test to the worker of that learner: one worker runs the process for all.
@@ -59,7 +33,7 @@ def test_every_index_is_within_its_array(name: str, interpreted: dict[str, list[
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in LEARNERS])
 def test_compiled_code_with_checked_bounds_runs_through(name: str, tmp_path: Path) -> None:
-    failed = failures(tmp_path / "report", [name], COMPILED)[name]
+    failed = failures("bounds.py", tmp_path / "report", [name], COMPILED)[name]
     assert not failed, "\n".join(failed)
 
 

@@ -27,6 +27,7 @@ import naive
 import onepass
 from onepass.base import Classifier, Regressor
 from onepass.kernel.model import KernelModel
+from shared import snapshot
 
 N, D = 60, 5
 LABELS = {"binary": np.array([-1, 1]), "multiclass": np.array([2, 3, 5, 7])}
@@ -125,25 +126,6 @@ every_case = pytest.mark.parametrize("case", ALL, ids=str)
 every_kind = pytest.mark.parametrize("case", KINDS, ids=str)
 every_kind_of_classifier = pytest.mark.parametrize("case", CLASSIFIERS, ids=str)
 every_kind_that_weighs = pytest.mark.parametrize("case", WEIGHED, ids=str)
-
-
-def snapshot(model: Any, *, names: bool = True) -> Any:
-    """Everything in a model's state, to the bit. Spare room at the end of the features is no part of it."""
-    state = model._state
-    if state is None:
-        return None
-    content = {
-        "about": (state.form, state.dtype, state.seed, state.grow_features, state.grow_classes, state.n_features),
-        "classes": None if state.classes is None else state.classes.tolist(),
-    }
-    if names:
-        content["columns"] = None if state.names is None else state.names.first(state.n_features)
-    for name, array in state.arrays.items():
-        role = state.fields.get(name.split(".")[-1])
-        if role is not None:
-            array = array[tuple(slice(state.n_features + 1 if axis == "features" else None) for axis in role.axes.split())]
-        content[name] = (array.dtype, array.shape, array.tobytes())
-    return content
 
 
 def scores_of(model: Any, X: Any) -> Any:

@@ -67,7 +67,7 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     Notes
     -----
     A learner that has no state yet asks. `fit` takes the classes from y, as `fit` of the learner does, unless they are declared or
-    may grow; apart from that a label is looked at when it is asked for, and not before. The stages of a pipeline learn from the
+    may come up; apart from that a label is looked at when it is asked for, and not before. The stages of a pipeline learn from the
     same examples as its learner. Each example is asked about once: `fit` makes one pass, and takes no learner with max_iter > 1.
 
     References

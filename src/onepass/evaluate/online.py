@@ -19,6 +19,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
 from onepass.base import Learner
+from onepass.base.estimator import are_named
 from onepass.base.labels import classes_of, encode_labels, label_array
 from onepass.base.learner import Piece
 from onepass.datasets import Dataset
@@ -100,7 +101,7 @@ def prequential(
         label any object with `predict_one` and `learn_one`.
     stream : (X, y), or an iterable
         A pair of arrays; chunks with `.X` and `.y`, as `onepass.streams.open` yields them, or pairs (X, y); or pairs (x, y) of
-        a dict of features and its label, as river has them.
+        a dict of features and its label, as river has them. X is an array, a CSR matrix, a data frame or a list of dicts.
     metrics : str, object, or a list of them, optional
         "accuracy", "mistake_rate", "balanced_accuracy", "kappa", "f1" (of the second of two classes; where there are more, the
         mean over them), "log_loss" (where the model gives probabilities); "mae", "rmse" for regression; or objects with
@@ -220,7 +221,7 @@ class _Run:
             check_probabilities(self.model, "predict_proba_one")
         if self.classes is None and isinstance(first[1], bool | np.bool_):
             self.classes = [False, True]
-        self._one_by_one(chain([first], examples), classification, _Singles(self.model))
+        self._one_by_one(chain([first], examples), classification, _Singles(self.model, self.classes))
 
     def close(self) -> tuple[dict[str, float], Curve, Curve | None]:
         if not hasattr(self, "tally"):
@@ -265,7 +266,7 @@ class _Run:
     def _score(self, X: Any) -> list[Piece]:
         state = self.model._state
         if state is None:
-            return [(np.empty(0), np.zeros((X.shape[0], 1)))]
+            return [(np.empty(0), np.zeros((len(X) if isinstance(X, list) else X.shape[0], 1)))]
         return [(state.classes, self.model._scores_now(X))]
 
     # --- accounting ---
@@ -356,9 +357,17 @@ class _Run:
 class _Singles:
     """A model that takes one dict at a time."""
 
-    def __init__(self, model: Any) -> None:
-        self.predict, self.learn = model.predict_one, model.learn_one
+    def __init__(self, model: Any, classes: Any) -> None:
+        self.model, self.classes = model, classes
+        self.predict: Callable[[Any], Any] = model.predict_one
+        told = classes is not None and is_ours(model) and _is_fresh(model)
+        self.learn: Callable[[Any, Any], Any] = self._learn_first if told else model.learn_one
         self.probabilities: Callable[[Any], Mapping[Any, float]] = getattr(model, "predict_proba_one", lambda x: {})
+
+    def _learn_first(self, x: Any, y: Any) -> None:
+        """Learn from the first example, and tell a model of ours the labels that can occur."""
+        self.model._learn([x], [y], None, door_of([x], self.classes, open_ended=True))
+        self.learn = self.model.learn_one
 
 
 class _Rows:
@@ -397,11 +406,12 @@ class _Rows:
 def arrays(data: Any) -> tuple[Any, Array]:
     """The rows and targets of a pair, or of the training part of a data set."""
     X, y = (data.X, data.y) if isinstance(data, Dataset) else data
-    X, y = np.asarray(X) if isinstance(X, list) else X, np.asarray(y)
+    X, y = np.asarray(X) if isinstance(X, list) and not are_named(X) else X, np.asarray(y)
     if len(y) == 0:
         raise ValueError("The stream has no examples.")
-    if X.shape[0] != len(y):
-        raise ValueError(f"X has {X.shape[0]} rows, but y has {len(y)} values.")
+    n = len(X) if isinstance(X, list) else X.shape[0]
+    if n != len(y):
+        raise ValueError(f"X has {n} rows, but y has {len(y)} values.")
     return X, y
 
 
@@ -426,12 +436,16 @@ def rows(X: Any, start: int, stop: int) -> Any:
 
 
 def take(X: Any, chosen: Array | slice) -> Any:
-    """Rows of a table in the order of `chosen`."""
+    """Rows of a table, or dicts, in the order of `chosen`."""
+    if isinstance(X, list):
+        return X[chosen] if isinstance(chosen, slice) else [X[t] for t in chosen]
     return nw.from_native(X, eager_only=True)[chosen].to_native() if is_into_dataframe(X) else X[chosen]
 
 
 def stack(above: Any, below: Any) -> Any:
-    """The rows of two tables, one below the other; sparse ones may differ in width."""
+    """The rows of two tables, one below the other; sparse ones may differ in width. Or the dicts of two lists."""
+    if isinstance(above, list):
+        return above + below
     if sp.issparse(above):
         width = max(above.shape[1], below.shape[1])
         wide = [sp.csr_array((part.data, part.indices, part.indptr), shape=(part.shape[0], width)) for part in (above, below)]

@@ -203,8 +203,9 @@ class PAClassifier(Classifier, SelfTuning, PassiveAggressive, LinearModel):
         Learn probabilities along the way: `predict_proba` by an online Platt step on the scores from before each example.
     max_iter : int, default=1
         The most passes that `fit` makes over the data.
-    grow : bool, default=None
-        Whether new features and labels may appear at any time. None: with dicts and `learn_one` they may.
+    grow : bool, "features" or "labels", default=None
+        Whether new features and labels may come up at any time: both, neither, or one of them. None: labels may in `learn_one`,
+        dicts and streams, features in dicts and LIBSVM text.
 
     Attributes
     ----------

@@ -57,7 +57,7 @@ class RBFBasis(Stage):
     gamma : float, default=1.0
         How narrow the bases are: they fall to 1/e at the distance 1 / sqrt(gamma).
     grow : bool or "features", default=None
-        Whether new features may appear at any time. None: in dicts they may. A centre is 0 in features that came
+        Whether new features may come up at any time. None: in dicts and LIBSVM text they may. A centre is 0 in features that came
         after it; given centres have all of their features, in columns.
 
     Attributes

@@ -90,7 +90,7 @@ class StandardScaler(Stage):
     Parameters
     ----------
     grow : bool or "features", default=None
-        Whether new features may appear at any time. None: in dicts they may.
+        Whether new features may come up at any time. None: in dicts and LIBSVM text they may.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class UnitNorm(Stage):
     Parameters
     ----------
     grow : bool or "features", default=None
-        Whether new features may appear at any time. None: in dicts they may.
+        Whether new features may come up at any time. None: in dicts and LIBSVM text they may.
 
     Examples
     --------
