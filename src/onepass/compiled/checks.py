@@ -26,8 +26,9 @@ def settle_csr(indptr: Any, source: Any, width: Any, indices: Any) -> Any:
         return OUT_OF_RANGE
     drops = 0  # over all rows at once, which is vectorised, then less those between rows
     for first in range(0, len(indices), PIECE):
-        piece = indices[first : first + PIECE]
-        piece[:] = source[first : first + PIECE]
+        stop = min(first + PIECE, len(indices))
+        piece = indices[first:stop]
+        piece[:] = source[first:stop]
         if first > 0:
             drops += piece[0] <= indices[first - 1]
         for i in range(1, len(piece)):
