@@ -1178,3 +1178,14 @@ def test_names_of_features_are_text() -> None:
     with pytest.raises(TypeError, match="names of text"):
         model.learn_one({3: 1.0}, 1)
     assert list(model.feature_names_in_) == ["a"]
+
+
+@pytest.mark.parametrize("y", [[1j, 2.0], np.array(["2020-01-01", "2020-01-02"], "datetime64[D]")], ids=["complex", "dates"])
+def test_targets_of_a_regressor_are_real_numbers(y: Any) -> None:
+    """NumPy would drop the imaginary part, and make days since 1970 of dates."""
+    model = onepass.PARegressor()
+    with pytest.raises(TypeError, match="real numbers"):
+        model.partial_fit(np.eye(2), y)
+    with pytest.raises(TypeError, match="real numbers"):
+        model.learn_one(np.ones(2), y[0])
+    assert model._state is None
