@@ -130,6 +130,9 @@ class Pipeline(_BaseComposition):
         with self._writing():
             return type(self)([(name, step.copy()) for name, step in self.steps])
 
+    def __copy__(self) -> Self:
+        return self.copy()  # two pipelines on the same steps would each learn for both
+
     def _check_steps(self) -> None:
         if not isinstance(self.learner, Learner) or not all(isinstance(stage, Stage) for stage in self.stages):
             raise TypeError("A pipeline is made of stages (StandardScaler, UnitNorm, Hasher) and a learner at the end.")
