@@ -1189,3 +1189,14 @@ def test_targets_of_a_regressor_are_real_numbers(y: Any) -> None:
     with pytest.raises(TypeError, match="real numbers"):
         model.learn_one(np.ones(2), y[0])
     assert model._state is None
+
+
+@pytest.mark.parametrize("stages", [[], [onepass.StandardScaler()]], ids=["learner", "pipeline"])
+def test_a_list_is_no_label(stages: list[Any]) -> None:
+    """The quick way looks labels up in a dict, which would speak of hashes."""
+    model = onepass.pipeline(*stages, onepass.PAClassifier()) if stages else onepass.PAClassifier()
+    for label in (0, 1, 0):
+        model.learn_one(np.array([1.0, label]), label)
+    with pytest.raises((TypeError, ValueError), match=r"[Ll]abel|inconsistent|1d array"):
+        model.learn_one(np.ones(2), [0, 1])
+    assert model.t_ == 2

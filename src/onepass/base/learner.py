@@ -273,7 +273,10 @@ class Learner(Estimator):
         with self._lock:
             one = self._bound
             if one is not None and one.quick and w == 1.0:
-                code = one.code(y)
+                try:
+                    code = one.code(y)
+                except TypeError:  # a list or the like, which a closer look will call no label
+                    code = None
                 if code is not None:
                     answer = one.run_one(x, code, one.full)
                     if answer is None and isinstance(x, Mapping) and one.state.names is not None:

@@ -188,7 +188,10 @@ class Pipeline(_BaseComposition):
     def _learn_quickly(self, x: Any, y: Any) -> bool:
         """Learn from an example that brings nothing new. False, and nothing changed, if it needs a closer look."""
         one = self.learner._bound
-        code = one.code(y) if one is not None and one.quick else None
+        try:
+            code = one.code(y) if one is not None and one.quick else None
+        except TypeError:  # a list or the like, which a closer look will call no label
+            code = None
         states: list[Any] = [stage._state for stage in self.stages]
         seen = None if code is None else self._blocks(x, one, states)
         if seen is None:
