@@ -15,7 +15,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -390,24 +390,15 @@ class Calls(RuleBasedStateMachine):
 
     def still_works(self, where: str) -> None:
         """The bindings and the state belong together: what is learned next is what a copy learns."""
-        if not self.log:
+        if self.is_fresh() or not self.log:
             return
-        twin, one, example = self.model.copy(), self.model.copy(), self.log[-1]
-        kept = self.model
-        example.teach(twin)
-        one_w = {} if example.w is None else {"w": example.w}
-        kept.learn_one(example.x, example.y, **one_w) if self.kind.task != "nothing" else kept.learn_one(example.x, **one_w)
-        assert snapshot(kept) == snapshot(twin), f"what comes next goes wrong{where}"
-        del one
-        self.log.append(
-            Example(
-                example.x,
-                example.y,
-                example.w,
-                Door(labels_come=True, features_come=isinstance(example.x, dict)),
-                dict(self.set),
-            )
-        )
+        twin, last = self.model.copy(), self.log[-1]
+        again = replace(last, door=Door(labels_come=True, features_come=isinstance(last.x, dict)), parameters=dict(self.set))
+        again.teach(twin)
+        told = () if last.y is None else (last.y,)
+        self.model.learn_one(last.x, *told, **({} if last.w is None else {"w": last.w}))
+        assert snapshot(self.model) == snapshot(twin), f"what comes next goes wrong{where}"
+        self.log.append(again)
 
     # --- rules that learn ---
 
