@@ -61,13 +61,16 @@ def guarded(*steps: Any) -> Iterator[None]:
     """Let readers see the steps as they are now until the block ends. If it raises, that is how they stay."""
     mine = [step for step in steps if step._shown is None]  # the others are guarded already
     saved = [None if step._state is None else step._state.set_aside() for step in mine]
-    at_once(*_assignments(mine, "_shown", [(state,) for state in saved]), *_assignments(mine, "_bound", [None] * len(mine)))
-    try:
+    show = [*_assignments(mine, "_shown", [(state,) for state in saved]), *_assignments(mine, "_bound", [None] * len(mine))]
+    show_all = _assignments(mine, "_shown", [None] * len(mine))
+    go_back = starmap(call, [*_assignments(mine, "_state", saved), *show_all])
+    try:  # a Ctrl-C may come in any of these lines
+        at_once(*show)
         yield
+        at_once(*show_all)
     except BaseException:
-        at_once(*_assignments(mine, "_state", saved), *_assignments(mine, "_shown", [None] * len(mine)))
+        list(go_back)  # one call that is no Python, before which no Ctrl-C comes
         raise
-    at_once(*_assignments(mine, "_shown", [None] * len(mine)))
 
 
 def _assignments(steps: list[Any], name: str, values: list[Any]) -> list[tuple[Any, ...]]:
