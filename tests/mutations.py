@@ -2,8 +2,9 @@
 
     python mutations.py FOLDER SEED SECONDS COUNT READER...     so many files for each reader, or for so long
 
-It writes to FOLDER: `report`, JSON with the counts and what went wrong, and `now`, the number of the file at hand, so that a crash can be
-traced. A file follows from the seed, the reader and its number alone: `python mutations.py FOLDER SEED again READER NUMBER` reads one again.
+It writes to FOLDER: `report`, JSON with the counts and what went wrong, and `now`, the number of the file at hand, so that a crash can
+be traced. A file follows from the seed, the reader and its number alone: `python mutations.py FOLDER SEED again READER NUMBER` reads it
+once more.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import sys
 import time
 import traceback
 import warnings
+import zipfile
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
@@ -53,7 +55,9 @@ def numbers() -> Any:
 
 def libsvm() -> list[bytes]:
     X, y = numbers()
-    lines = [f"{t} " + " ".join(f"{j + 1}:{value}" for j, value in enumerate(row) if value) for row, t in zip(X, y, strict=True)]
+    lines = [
+        f"{t} " + " ".join(f"{j + 1}:{value}" for j, value in enumerate(row) if value) for row, t in zip(X, y, strict=True)
+    ]
     odd = b"+1 qid:3 1:0.5 3:2e-3 # a comment\r\n\n-1\t2:1.5   7:-.5\n# nothing\n1.5 1:1e300 9:12345678901234567890\n"
     return ["\n".join(lines).encode() + b"\n", odd]
 
@@ -61,7 +65,9 @@ def libsvm() -> list[bytes]:
 def delimited(sign: str) -> list[bytes]:
     X, y = numbers()
     rows = [sign.join([*map(str, row), str(t)]) for row, t in zip(X.tolist(), y.tolist(), strict=True)]
-    words = [sign.join([str(row[0]), ["red", 'a "b"', "x,y", ""][t], ["yes", "no", "maybe"][t]]) for row, t in zip(X, y, strict=True)]
+    words = [
+        sign.join([str(row[0]), ["red", 'a "b"', "x,y", ""][t], ["yes", "no", "maybe"][t]]) for row, t in zip(X, y, strict=True)
+    ]
     quoted = [f'{row[0]}{sign}"two\nlines"{sign}"say ""so"""' for row in X]
     return [
         "\n".join([sign.join(["a", "b", "c", "label"]), *rows]).encode() + b"\n",
@@ -74,7 +80,10 @@ def delimited(sign: str) -> list[bytes]:
 def json_lines() -> list[bytes]:
     X, y = numbers()
     plain = [json.dumps({"a": row[0], "b": row[1], "y": t}) for row, t in zip(X.tolist(), y.tolist(), strict=True)]
-    words = [json.dumps({"a": row[0], "colour": ["red", "gr\u00fcn"][t % 2], "y": "nyx"[t]}) for row, t in zip(X.tolist(), y, strict=True)]
+    words = [
+        json.dumps({"a": row[0], "colour": ["red", "gr\u00fcn"][t % 2], "y": "nyx"[t]})
+        for row, t in zip(X.tolist(), y, strict=True)
+    ]
     deep = [json.dumps({"a": 1, "b": {"c": [1, 2]}, "y": True}), json.dumps({"a": None, "y": False})]
     return ["\n".join(lines).encode() + b"\n" for lines in (plain, words, deep)]
 
@@ -234,7 +243,11 @@ def damage(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
         other = rng.choice(others)
         return data[:at] + other[rng.randrange(len(other) + 1) :]
     if kind == 8:  # a very long line
-        return data[:at] + rng.choice([b"a", b"9", b'"', b" ", b"1:1 ", b"\0", b",", b"\t"]) * rng.choice([300, 20_000]) + data[at:]
+        return (
+            data[:at]
+            + rng.choice([b"a", b"9", b'"', b" ", b"1:1 ", b"\0", b",", b"\t"]) * rng.choice([300, 20_000, 140_000])
+            + data[at:]
+        )
     if kind == 9:
         lines = data.split(b"\n")
         rng.shuffle(lines)
@@ -244,6 +257,17 @@ def damage(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
     if kind == 11 and rng.random() < 0.2:
         return data[:at].decode("latin-1").encode("utf-16") + data[at:]
     return data[:at] + rng.choice(PIECES) + data[rng.choice([at, min(at + 1, len(data)), to]) :]
+
+
+def damaged_member(data: bytes, rng: random.Random) -> bytes:
+    """An archive with damage within one of its arrays: its checksum would tell of any other."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(file, "w") as new:
+        bad = rng.choice(old.namelist())
+        for name in old.namelist():
+            member = old.read(name)
+            new.writestr(name, damage(member, [member], rng) if name == bad else member)
+    return file.getvalue()
 
 
 def options(reader: str, rng: random.Random) -> dict[str, Any]:
@@ -271,8 +295,11 @@ def mutant(seed: str, reader: str, number: int) -> tuple[bytes, dict[str, Any], 
     packer = rng.choice([*PACKERS, *[None] * 5]) if reader in TEXT else rng.choice([*PACKERS, *[None] * 30])
     data, times = rng.choice(family), rng.choice([1, 1, 1, 2, 4])
     if packer is None or rng.random() < 0.5:
+        within = reader == "npz" and rng.random() < 0.8
         for _ in range(times):
-            data = damage(data, [*family, *others] if rng.random() < 0.1 else family, rng)
+            data = (
+                damaged_member(data, rng) if within else damage(data, [*family, *others] if rng.random() < 0.1 else family, rng)
+            )
         return (data if packer is None else PACKERS[packer](data)), options(reader, rng), rng
     packed = PACKERS[packer](data)
     for _ in range(times):
@@ -348,9 +375,7 @@ def joined(parts: list[Any]) -> Any:
     for part in parts:
         X = part.X
         if sp.issparse(X):
-            rows = [
-                (X.indices[a:b].tolist(), X.data[a:b].tolist()) for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)
-            ]
+            rows = [(X.indices[a:b].tolist(), X.data[a:b].tolist()) for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)]
         else:
             rows = X.tolist() if isinstance(X, np.ndarray) else [list(row.values()) for row in X.to_pylist()]
         labels = [None] * len(rows) if part.y is None else part.y.tolist()
