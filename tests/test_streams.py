@@ -1054,3 +1054,10 @@ def test_npz_that_zipfile_or_numpy_cannot_read(tmp_path):
         archive.writestr("X.npy", b"\x93NUMPY\x01\x00\x10\x00{'descr': '<f8'(")
     with pytest.raises(ValueError, match="does not begin"):
         list(streams.open(tmp_path / "a.npz"))
+
+
+def test_many_columns_take_no_longer_than_they_are():
+    """To compare each name with all others took minutes."""
+    wide = ",".join(f"c{j}" for j in range(150_000)).encode() + b"\n" + b",".join([b"1"] * 150_000) + b"\n"
+    with pytest.raises(ValueError, match="two columns are called 'c7'"):
+        list(streams.open(io.BytesIO(wide.replace(b",c8,", b",c7,", 1)), format="csv"))

@@ -10,6 +10,7 @@ import csv
 import io
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
@@ -186,7 +187,7 @@ class Csv:
             raise ValueError(f"{self._name}: its first row is no row of names or numbers") from error
         numbers = all(NUMBER.fullmatch(field) for field in row)
         self._columns = [str(position) for position in range(len(row))] if numbers else row
-        if twice := [column for column in self._columns if self._columns.count(column) > 1]:
+        if twice := [column for column, count in Counter(self._columns).items() if count > 1]:
             raise ValueError(
                 f"{self._name}, line 1: two columns are called {twice[0]!r}; a file whose rows hold strings needs a header"
             )
