@@ -807,3 +807,13 @@ EXPECTED_FAILURES = {
 )
 def test_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+@pytest.mark.parametrize("stages", [[], [StandardScaler()]], ids=["learner", "pipeline"])
+def test_a_first_row_without_weight_makes_no_state(stages: list[Any]) -> None:
+    learner = pipeline(*stages, PAClassifier()) if stages else PAClassifier()
+    rows, y = [{"z": 1.0}, {"z": 2.0}, {"a": 1.0}, {"a": 2.0}], [9, 9, 0, 1]
+    whole = ActiveLearner(learner, delta=np.inf, random_state=0).partial_fit(rows, y, sample_weight=[0, 0, 1, 1])
+    few = ActiveLearner(learner, delta=np.inf, random_state=0).partial_fit(rows[2:], y[2:])
+    assert (whole.seen_, whole.asked_, whole.n_features_in_, whole.classes_.tolist()) == (2, 2, 1, [0, 1])
+    assert whole.decision_function(rows).tolist() == few.decision_function(rows).tolist()

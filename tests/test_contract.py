@@ -25,7 +25,7 @@ from sklearn.base import is_classifier
 
 import naive
 import onepass
-from onepass.base import Classifier, Regressor
+from onepass.base import Classifier, Regressor, writing
 from onepass.kernel.model import KernelModel
 from shared import snapshot
 
@@ -1160,3 +1160,73 @@ def test_names_of_features_are_text() -> None:
     with pytest.raises(TypeError, match="names of text"):
         model.learn_one({3: 1.0}, 1)
     assert list(model.feature_names_in_) == ["a"]
+
+
+@pytest.mark.parametrize("y", [[1j, 2.0], np.array(["2020-01-01", "2020-01-02"], "datetime64[D]")], ids=["complex", "dates"])
+def test_targets_of_a_regressor_are_real_numbers(y: Any) -> None:
+    """NumPy would drop the imaginary part, and make days since 1970 of dates."""
+    model = onepass.PARegressor()
+    with pytest.raises(TypeError, match="real numbers"):
+        model.partial_fit(np.eye(2), y)
+    with pytest.raises(TypeError, match="real numbers"):
+        model.learn_one(np.ones(2), y[0])
+    assert model._state is None
+
+
+@pytest.mark.parametrize("stages", [[], [onepass.StandardScaler()]], ids=["learner", "pipeline"])
+def test_a_list_is_no_label(stages: list[Any]) -> None:
+    """The quick way looks labels up in a dict, which would speak of hashes."""
+    model = onepass.pipeline(*stages, onepass.PAClassifier()) if stages else onepass.PAClassifier()
+    for label in (0, 1, 0):
+        model.learn_one(np.array([1.0, label]), label)
+    with pytest.raises((TypeError, ValueError), match=r"[Ll]abel|inconsistent|1d array"):
+        model.learn_one(np.ones(2), [0, 1])
+    assert model.t_ == 2
+
+
+def test_a_third_label_does_not_hide_that_a_parameter_changed() -> None:
+    model = onepass.AROWClassifier(covariance="full", grow="labels").partial_fit(np.eye(2), [0, 1])
+    before = snapshot(model)
+    model.set_params(covariance="diagonal")
+    with pytest.raises(ValueError, match="start anew"):
+        model.partial_fit(np.eye(2), [2, 0])
+    assert snapshot(model) == before
+
+
+def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path) -> None:
+    model = onepass.KernelPA(gamma=0.5).partial_fit(np.eye(2), [0, 1], classes=[0, 1])
+    model.save(tmp_path / "model")
+    model.set_params(kernel="linear")
+    with pytest.raises(ValueError, match="start anew"):
+        model.save(tmp_path / "model")
+    assert onepass.load(tmp_path / "model").kernel == "rbf"
+
+
+@pytest.mark.parametrize("n", range(1, 6))
+def test_ctrl_c_around_a_guarded_block(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever it comes, readers are not left for ever with what was shown to them meanwhile."""
+    left, at_once = [n], writing.at_once
+
+    def interrupted(*calls: Any) -> Any:
+        left[0] -= 1
+        if left[0] == 0:
+            raise KeyboardInterrupt
+        answer = at_once(*calls)
+        left[0] -= 1
+        if left[0] == 0:
+            raise KeyboardInterrupt
+        return answer
+
+    model = onepass.PAClassifier().partial_fit(np.eye(2), [0, 1], classes=[0, 1])
+    monkeypatch.setattr(writing, "at_once", interrupted)
+    before = model.t_
+    try:
+        model.partial_fit(np.eye(2), [1, 0])
+    except KeyboardInterrupt:
+        assert model.t_ == before
+    else:
+        assert n > 4
+    assert model._shown is None
+    monkeypatch.undo()
+    model.learn_one(np.ones(2), 1)
+    assert model._latest() is model._state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from datetime import date
 from decimal import Decimal
@@ -157,3 +158,12 @@ def test_a_saved_model_of_frames_takes_dicts(library: str, tmp_path: Path) -> No
     assert [loaded.predict_one(row) for row in rows_of(columns)] == expected
     for frame in FRAMES.values():
         assert loaded.predict(frame(columns)).tolist() == expected
+
+
+def test_a_shallow_copy_of_a_pipeline_learns_for_itself() -> None:
+    model = pipeline(StandardScaler(), PAClassifier())
+    model.learn_one({"a": 1.0}, 0)
+    other = copy.copy(model)
+    other.learn_one({"a": 3.0}, 1)
+    assert (model.stages[0].t_, other.stages[0].t_) == (1, 2)
+    assert model.classes_.tolist() == [0]

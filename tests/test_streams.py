@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 import traceback
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -984,3 +985,79 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(streams.__file__).parents[2])}
     subprocess.run([sys.executable, "-c", program], check=True, env=environment)
+
+
+# --- found by damaging files at random ---
+
+
+@pytest.mark.parametrize("blank", [b"\n", b"\r\n\r\n"])
+@pytest.mark.parametrize("chunk", [1, 8192])
+def test_blank_lines_before_a_table(blank, chunk):
+    """The first row that is not blank is the header."""
+    chunks = list(streams.open(io.BytesIO(blank + b"a,label\n1,0\n2,1\n"), format="csv", chunk=chunk))
+    assert chunks[0].names == ("a",)
+    assert np.concatenate([each.X for each in chunks]).tolist() == [[1.0], [2.0]]
+
+
+@pytest.mark.parametrize("content", [b"\xef\xbb\xbf\n1,2\n", b"a" * 140_000 + b",label\n1,2\n"], ids=["mark", "long name"])
+def test_a_first_row_that_is_none(content):
+    with pytest.raises(ValueError, match="first row"):
+        list(streams.open(io.BytesIO(content), format="csv"))
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (b'{"a": 1, "y": 0}\n{"a": 2, "y": 1} {"a": 3, "y": 0}\n', 2),
+        (b'{"a": 1, "y": 0}\n{"a": 2,\n"y": 1}\n', 2),
+        (b'{"a": 1, "y": 0}\r{"a": 2, "y": 1}\r', 1),
+        (b'{"a": 1, "y": "n"}\n{"a": 2, "y": "\xff"}\n', 2),
+        (b'{"\xff": 1, "y": 0}\n', 1),
+    ],
+    ids=["two on a line", "one on two lines", "old line ends", "no UTF-8", "no UTF-8 in a name"],
+)
+@pytest.mark.parametrize("chunk", [1, 2, 8192])
+def test_json_lines_hold_an_object_each(content, line, chunk):
+    with pytest.raises(ValueError, match=f"line {line}: "):
+        list(streams.open(io.BytesIO(content), format="jsonl", chunk=chunk))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"indices": [0, 3]}, {"indices": [-1, 1]}, {"indptr": [0, 5, 2]}, {"indptr": [0, 2, 0]}, {"indices": [0.0, 1.0]}],
+    ids=str,
+)
+def test_npz_csr_that_points_outside(changes, tmp_path):
+    parts = {"format": b"csr", "shape": (2, 3), "indptr": [0, 1, 2], "indices": [0, 2], "data": [1.0, 2.0], "y": [0, 1]}
+    np.savez(tmp_path / "a.npz", **{**parts, **changes})
+    with pytest.raises(ValueError, match="valid CSR"):
+        list(streams.open(tmp_path / "a.npz"))
+
+
+def test_npz_csr_out_of_order(tmp_path):
+    np.savez(tmp_path / "a.npz", format=b"csr", shape=(1, 3), indptr=[0, 3], indices=[2, 0, 2], data=[1.0, 2.0, 3.0])
+    (chunk,) = streams.open(tmp_path / "a.npz")
+    assert (chunk.X.indices.tolist(), chunk.X.data.tolist()) == ([0, 2], [2.0, 4.0])
+
+
+def test_npz_that_zipfile_or_numpy_cannot_read(tmp_path):
+    np.savez(tmp_path / "a.npz", X=np.eye(2), y=[0, 1])
+    content = (tmp_path / "a.npz").read_bytes()
+    newer = content.replace(b"PK\x01\x02\x14\x03\x14", b"PK\x01\x02\x14\x03\xff").replace(
+        b"PK\x01\x02-\x03-", b"PK\x01\x02-\x03\xff"
+    )
+    assert newer != content
+    (tmp_path / "a.npz").write_bytes(newer)
+    with pytest.raises(OSError, match=r"whole .npz file"):
+        list(streams.open(tmp_path / "a.npz"))
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("X.npy", b"\x93NUMPY\x01\x00\x10\x00{'descr': '<f8'(")
+    with pytest.raises(ValueError, match="does not begin"):
+        list(streams.open(tmp_path / "a.npz"))
+
+
+def test_many_columns_take_no_longer_than_they_are():
+    """To compare each name with all others took minutes."""
+    wide = ",".join(f"c{j}" for j in range(150_000)).encode() + b"\n" + b",".join([b"1"] * 150_000) + b"\n"
+    with pytest.raises(ValueError, match="two columns are called 'c7'"):
+        list(streams.open(io.BytesIO(wide.replace(b",c8,", b",c7,", 1)), format="csv"))

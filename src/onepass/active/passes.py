@@ -43,10 +43,13 @@ class Pass:
             self._go_on(0)
             return
         with guarded(*self.steps):  # of a fresh learner, which takes no copy
-            self._teach(0, door)  # makes the state: the row is asked about whatever the draw
-            self.asked[0] = self.reach[0] >= 0
-            if self.n > 1:
-                self._go_on(1)
+            start = 0
+            while start < self.n and self.core._state is None:  # rows of weight 0 may not make one
+                self._teach(start, door)  # makes the state: the row is asked about whatever the draw
+                self.asked[start] = self.reach[start] >= 0
+                start += 1
+            if start < self.n:
+                self._go_on(start)
 
     def _go_on(self, start: int) -> None:
         """Go from row `start` on, with a learner that has a state."""

@@ -202,6 +202,12 @@ class Learner(Estimator):
                 " `calibrate` and what decides on the arrays of a model can't change once learning has begun. Call fit to start anew."
             )
 
+    def _pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        with self._unchanging() as state:
+            if state is not None:
+                self._bind(state)  # what can't be bound could be saved, but not loaded again
+            return super()._pack()
+
     # --- the doors for tables ---
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -266,7 +272,10 @@ class Learner(Estimator):
         with self._lock:
             one = self._bound
             if one is not None and one.quick and w == 1.0:
-                code = one.code(y)
+                try:
+                    code = one.code(y)
+                except TypeError:  # a list or the like, which a closer look will call no label
+                    code = None
                 if code is not None:
                     answer = one.run_one(x, code, one.full)
                     if answer is None and isinstance(x, Mapping) and one.state.names is not None:
@@ -397,6 +406,7 @@ class Learner(Estimator):
                 if known == 0:
                     if not state.grow_classes:
                         self._refuse_label(state, target[start], start)
+                    self._bind(state)  # parameters that no longer fit show here, before they shape another form
                     state, newcomer = self._admit(state, target[start])
                     self._set_state(state)
                     codes, known = self._codes(state, target[start:stop])

@@ -311,6 +311,8 @@ class Regressor(RegressorMixin, Learner):
         target = np.asarray(y)
         if target.ndim != 1:
             target = column_or_1d(target, warn=True)
+        if target.dtype.kind in "cmM":
+            raise TypeError(f"Targets must be real numbers, got an array of {target.dtype}.")
         if target.dtype.kind not in "biuf":
             try:
                 target = target.astype(np.float64)

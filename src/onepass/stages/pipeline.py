@@ -120,6 +120,9 @@ class Pipeline(_BaseComposition):
         with self._writing():
             return type(self)([(name, step.copy()) for name, step in self.steps])
 
+    def __copy__(self) -> Self:
+        return self.copy()  # two pipelines on the same steps would each learn for both
+
     def _check_steps(self) -> None:
         if not isinstance(self.learner, Learner) or not all(isinstance(stage, Stage) for stage in self.stages):
             raise TypeError("A pipeline is made of stages (StandardScaler, UnitNorm, Hasher) and a learner at the end.")
@@ -175,7 +178,10 @@ class Pipeline(_BaseComposition):
     def _learn_quickly(self, x: Any, y: Any) -> bool:
         """Learn from an example that brings nothing new. False, and nothing changed, if it needs a closer look."""
         one = self.learner._bound
-        code = one.code(y) if one is not None and one.quick else None
+        try:
+            code = one.code(y) if one is not None and one.quick else None
+        except TypeError:  # a list or the like, which a closer look will call no label
+            code = None
         states: list[Any] = [stage._state for stage in self.stages]
         seen = None if code is None else self._blocks(x, one, states)
         if seen is None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any
+from tokenize import TokenError
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -43,7 +45,10 @@ class _Member:
         self._file: Any = opened.enter_context(archive.open(f"{key}.npy"))
         version = np.lib.format.read_magic(self._file)
         header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        self.shape, fortran, self.dtype = header(self._file)
+        try:
+            self.shape, fortran, self.dtype = header(self._file)
+        except TokenError as error:
+            raise ValueError(f"the array {key!r} of {name} does not begin as arrays of NumPy do: {error.args[0]}") from error
         if self.dtype.hasobject:
             raise ValueError(f"the array {key!r} of {name} holds Python objects; save numbers or strings")
         self._whole: Any = None
@@ -87,7 +92,11 @@ def read_npz(raw: Any, name: str, chunk: int, features: int | None) -> Chunks:
                 count = min(chunk, rows - start)
                 part = next(cut(take(count), labels.take(count) if labels else None, count, features))
                 yield replace(part, position=Position(start, None, raw.count))
-    except zipfile.BadZipFile as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        RuntimeError,
+    ) as error:  # the last: versions and passwords that zipfile does not know
         raise OSError(f"{name} is not a whole .npz file: {error}") from error
     except EOFError as error:
         raise EOFError(f"{name} is cut short") from error
@@ -111,12 +120,28 @@ def _csr(archive: zipfile.ZipFile, name: str, opened: ExitStack) -> tuple[int, C
     rows, width = shape.take_all().tolist()
     before = indptr.take(1)
 
+    def refuse() -> NoReturn:  # whoever gets a chunk will follow its indices
+        raise ValueError(
+            f"{name} is not a valid CSR matrix: its parts do not fit, or an index lies outside its {width} columns"
+        )
+
+    if indptr.dtype.kind not in "iu" or indices.dtype.kind not in "iu":
+        refuse()
+
     def take(count: int) -> csr_array:
         nonlocal before
         bounds = np.concatenate([before, indptr.take(count)])
         before = bounds[-1:]
-        entries = int(bounds[-1] - bounds[0])
-        values = _floats(data.take(entries))
-        return csr_array((values, indices.take(entries), bounds - bounds[0]), shape=(count, width))
+        starts = bounds.astype(np.int64) - int(bounds[0])
+        if (np.diff(starts) < 0).any():
+            refuse()
+        values, places = _floats(data.take(int(starts[-1]))), indices.take(int(starts[-1]))
+        if places.size and not 0 <= places.min() <= places.max() < width:
+            refuse()
+        part = csr_array((values, places, starts), shape=(count, width))
+        if not part.has_canonical_format:
+            part = part.copy()  # of bytes that can't be written
+            part.sum_duplicates()
+        return part
 
     return rows, take

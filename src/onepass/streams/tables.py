@@ -10,6 +10,7 @@ import csv
 import io
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
@@ -177,13 +178,16 @@ class Csv:
         self.signs = ord(delimiter), ord(self._quote) if self._quote else NEVER
 
     def header(self, first: bytes) -> bool:
-        """Look at the first record, and tell whether it is a header."""
-        text = first.decode("utf-8-sig", errors="replace").rstrip("\r\n")
+        """Look at the first record, which blank lines may precede, and tell whether it is a header."""
+        text = first.decode("utf-8-sig", errors="replace").strip("\r\n")
         quotes: Any = csv.QUOTE_MINIMAL if self._quote else csv.QUOTE_NONE
-        row = next(csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter, quoting=quotes))
+        try:
+            row = next(csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter, quoting=quotes))
+        except (csv.Error, StopIteration) as error:  # a name of more than 131,072 letters, or nothing but a byte order mark
+            raise ValueError(f"{self._name}: its first row is no row of names or numbers") from error
         numbers = all(NUMBER.fullmatch(field) for field in row)
         self._columns = [str(position) for position in range(len(row))] if numbers else row
-        if twice := [column for column in self._columns if self._columns.count(column) > 1]:
+        if twice := [column for column, count in Counter(self._columns).items() if count > 1]:
             raise ValueError(
                 f"{self._name}, line 1: two columns are called {twice[0]!r}; a file whose rows hold strings needs a header"
             )
@@ -204,14 +208,20 @@ class Json:
     signs = NEVER, NEVER
 
     def __init__(self, name: str) -> None:
-        self._json, self._schema = _arrow("json", name), _arrow("lib", name).schema
+        self._json, self._arrow = _arrow("json", name), _arrow("lib", name)
 
     def header(self, first: bytes) -> bool:
         return False
 
     def table(self, data: Any, types: Mapping[str, Any] | None) -> Any:
+        try:
+            data.decode()  # which Arrow does not look at
+        except UnicodeDecodeError as error:
+            raise self._arrow.ArrowInvalid(f"this is no UTF-8 ({error.reason})") from None
         explicit = (
-            {"explicit_schema": self._schema(types.items()), "unexpected_field_behavior": "ignore"} if types is not None else {}
+            {"explicit_schema": self._arrow.schema(types.items()), "unexpected_field_behavior": "ignore"}
+            if types is not None
+            else {}
         )
         reading = self._json.ReadOptions(block_size=len(data) + 1)
         return self._json.read_json(io.BytesIO(data), reading, self._json.ParseOptions(**explicit))
@@ -256,13 +266,20 @@ def _decide(form: Csv | Json, part: _Part, choose: Choose) -> tuple[Columns, dic
 def _table(form: Csv | Json, part: _Part, types: Mapping[str, Any] | None) -> Any:
     """Parse some records; an error names the first line that cannot be parsed."""
     invalid = _arrow("lib", part.name).ArrowInvalid
+
+    def parsed(data: bytes, count: int) -> Any:
+        table = form.table(data, types)
+        if table.num_rows != count:  # Arrow takes two objects on a line, or one on two, where it gets all of it
+            raise invalid("this line is not one row")
+        return table
+
     try:
-        return form.table(part.data, types)
+        return parsed(part.data, part.count)
     except invalid as error:
 
         def fails(count: int) -> bool:
             try:
-                form.table(part.first(count), types)
+                parsed(part.first(count), count)
             except invalid:
                 return True
             return False
