@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -14,7 +13,7 @@ from onepass.base.inputs import Rows, one_row, rows_of
 from onepass.base.knowledge import Door
 from onepass.base.learner import COPIED_ALWAYS, Piece
 from onepass.base.state import Array
-from onepass.base.writing import guarded
+from onepass.base.writing import guarded, in_place
 from onepass.compiled.gates import Active, Balanced, margin, margins
 from onepass.stages import Pipeline
 
@@ -42,14 +41,17 @@ class Pass:
             self.core._check_classes(self.core._writable(), door.classes)
             self._go_on(0)
             return
-        with guarded(*self.steps):  # of a fresh learner, which takes no copy
-            start = 0
-            while start < self.n and self.core._state is None:  # rows of weight 0 may not make one
-                self._teach(start, door)  # makes the state: the row is asked about whatever the draw
-                self.asked[start] = self.reach[start] >= 0
-                start += 1
-            if start < self.n:
-                self._go_on(start)
+        guarded(lambda: self._begin(door), *self.steps)  # of a fresh learner, which takes no copy
+
+    def _begin(self, door: Door) -> None:
+        """Go from the first row on, with a learner that has no state."""
+        start = 0
+        while start < self.n and self.core._state is None:  # rows of weight 0 may not make one
+            self._teach(start, door)  # makes the state: the row is asked about whatever the draw
+            self.asked[start] = self.reach[start] >= 0
+            start += 1
+        if start < self.n:
+            self._go_on(start)
 
     def _go_on(self, start: int) -> None:
         """Go from row `start` on, with a learner that has a state."""
@@ -57,22 +59,24 @@ class Pass:
         grows = state.grow_classes or (self.learner._grows() if self.stages else state.grow_features)
         counts_twice = self.core.class_weight == "balanced" and state.rooms  # a row that has to wait for room would be
         if grows or counts_twice or any(stage._fields("stage") for stage in self.stages):
-            with guarded(*self.steps):
-                self._walk(start)
+            guarded(lambda: self._walk(start), *self.steps)
             return
         seen = self.learner._seen(self.X, [step._latest() for step in self.steps]) if self.stages else self.X
         rows = self.core._rows(seen, state)
-        with self._guarded(state, rows):
+
+        def run() -> None:
             self._run(state, rows, start)
             self._tell_stages(start + np.flatnonzero(self.asked[start:]))
 
-    def _guarded(self, state: State, rows: Rows) -> contextlib.AbstractContextManager[None]:
-        """Leave no trace of an error: by a copy of the state, or by looking at the data first where that is smaller."""
+        # An error leaves no trace: by a copy of the state, or by looking at the data first where that is smaller.
         small = state.nbytes <= max(rows.nbytes, COPIED_ALWAYS)
-        if small or self.core._fails_late() or self.core._codes(state, self.target)[1] < self.n:
-            return guarded(*self.steps)
-        self.core._check_finite(rows, state.dtype)
-        return contextlib.nullcontext()
+        copies = small or self.core._fails_late() or self.core._codes(state, self.target)[1] < self.n
+        if not copies:
+            self.core._check_finite(rows, state.dtype)
+        if copies:
+            guarded(run, *self.steps)
+        else:
+            in_place(run, self.core)
 
     # --- of a learner of which nothing but the numbers can change ---
 
@@ -87,8 +91,8 @@ class Pass:
                 if known:
                     given = self._given(state, codes, None if self.weights is None else self.weights[start:end])
                     gate = Active(reach, self.asked[start:end], np.empty(known, state.dtype), given)
-                    self.core._run_block(rows, start, codes, gate, scores)
-                    self.core._after(self.core._writable(), scores, codes, gate)
+                    state = self.core._run_block(state, rows, start, codes, gate, scores)
+                    self.core._after(state, scores, codes, gate)
                 else:  # a label that is none of the classes matters only if it is asked for
                     scores[0] = self.core._scores(rows.part(start, end), state)[0]
                     if margin(scores[0]) <= reach[0]:

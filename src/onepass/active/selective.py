@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, Self
@@ -30,6 +29,8 @@ from onepass.base.writing import guarded, new_lock, one_lock
 STREAM = (2**64 - 1) << 64
 
 DRAWN_AHEAD = 256  # a generator takes longer to make than numbers
+
+LEARNED = ("learner_", "_seed", "_ahead", "seen_", "asked_")  # all that learning makes
 
 
 def _learner_has(name: str) -> Any:
@@ -105,53 +106,53 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
         It counts as seen, and the draw is made; nothing else changes.
         """
-        with self._writing():
-            self._begin()
+
+        def ask() -> bool:
             margin = margin_of(self.learner_, x) if self.__sklearn_is_fitted__() else 0.0
             asks = margin <= float(self.delta) * self._odds(1).item()
             self.seen_ += 1
             self.asked_ += asks
-        return asks
+            return asks
+
+        return self._write(ask)
 
     def answer(self, x: Any, y: Any, w: float = 1.0) -> None:
         """Learn from an example, asked for or not. `w` is its weight."""
-        with self._writing():
-            self._begin()
-            self.learner_.learn_one(x, y, w)
+        self._write(lambda: self.learner_.learn_one(x, y, w))
 
     # --- with labels at hand ---
 
     def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
         """Learn from one example, if its label is asked for. `w` is its weight; an example of weight 0 is not asked about."""
-        with self._writing():
-            self._begin()
+
+        def learn() -> None:
             if (w != 1.0 and not self._core._weights([w], 1).any()) or self.query(x):
                 self.learner_.learn_one(x, y, w)
 
+        self._write(learn)
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Start anew, and learn from the rows in their order, from those whose label is asked for."""
-        with self._writing():
-            self.__dict__.pop("learner_", None)
-            self._begin()
-            if self._core.max_iter != 1:
+        with self._lock:
+            fresh = type(self)(self.learner, self.delta, random_state=self.random_state)  # readers have the old one meanwhile
+            fresh._begin()
+            if fresh._core.max_iter != 1:
                 raise ValueError("An ActiveLearner asks about each example once: leave max_iter of its learner at 1.")
-            self._learn(X, y, sample_weight, Door(whole=True, features_come=are_named(X)))
-            if self.asked_ == 0:
+            fresh._learn(X, y, sample_weight, Door(whole=True, features_come=are_named(X)))
+            if fresh.asked_ == 0:
                 raise ValueError("All sample weights are zero: there is nothing to learn from.")
+            self.__dict__.update({name: value for name, value in vars(fresh).items() if name in LEARNED})
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the rows in their order, from those whose label is asked for, going on from where the model is."""
-        with self._writing():
-            self._begin()
-            self._learn(X, y, sample_weight, table_door(X, classes))
+        self._learn(X, y, sample_weight, table_door(X, classes))
         return self
 
     def test_then_train(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Array:
         """`partial_fit` that returns the scores each row had before it was learned from, or not."""
         pieces: list[Piece] = []
-        with self._writing():
-            self._begin()
+        with self._lock:
             self._learn(X, y, sample_weight, table_door(X, classes), pieces)
             return self._joined(pieces)
 
@@ -228,24 +229,23 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             self.seen_: int = 0
             self.asked_: int = 0
 
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
-        """One writer at a time. If the block raises, the counters, and with them the place in the draws, are put back, unless the
-        learner, which undoes its part by itself, had learned already."""
+    def _write(self, work: Callable[[], Any]) -> Any:
+        """What `work` gives, one writer at a time. If it raises, the counters, and with them the place in the draws, are put back,
+        unless the learner, which undoes its part by itself, had learned already."""
         with self._lock:
-            before, learned = dict(vars(self)), self._examples()
+            before, learned = dict(vars(self)), self._learned()
             try:
-                yield
+                self._begin()
+                return work()
             except BaseException:
-                if self._examples() == learned or "learner_" not in before:
-                    for name in set(vars(self)) - set(before):
-                        delattr(self, name)
-                    self.__dict__.update(before)
+                if self._learned() == learned:
+                    self.__dict__ = before
                 raise
 
-    def _examples(self) -> int:
-        """How many examples the learner has learned from."""
-        return getattr(self.learner_, "t_", 0) if "learner_" in vars(self) else 0
+    def _learned(self) -> tuple[int, int, int] | None:
+        """How many examples, features and labels the learner has learned. The first example may bring a label only."""
+        state = self._core._latest() if "learner_" in vars(self) else None
+        return None if state is None else (state.t, state.n_features, len(state.classes))
 
     def _joined(self, pieces: list[Piece]) -> Array:
         return self._core._joined(pieces)
@@ -291,26 +291,31 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return odds[skipped : skipped + n]
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, door: Door, pieces: list[Piece] | None = None) -> None:
-        with self._writing():
-            self._begin()
-            core = self._core
-            X = examples(X, self.learner_)
-            n = X.n if isinstance(X, Rows) else len(X)
-            target, weights = core._targets(y, n), core._weights(sample_weight, n)
-            if door.whole:
-                X, target, weights = core._begin_pass(X, target, weights)
-                come = core.grow in (True, "labels")
-                labels = core._find_labels(target, None, not come, come)
-                door = replace(door, classes=labels if len(labels) else None)
-            taught = np.ones(n, bool) if weights is None else weights > 0
-            reach = np.full(n, -1.0)  # no margin is so small
-            with np.errstate(over="ignore"):
-                reach[taught] = float(self.delta) * self._odds(int(taught.sum()))
-            one_pass = Pass(self.learner_, X, target, weights, reach, pieces)
-            with one_lock(one_pass.steps), guarded(*one_pass.steps):
-                one_pass.go(door)
-                self.seen_ += int(taught.sum())
-                self.asked_ += int(one_pass.asked.sum())
+        self._write(lambda: self._learn_table(X, y, sample_weight, door, pieces))
+
+    def _learn_table(self, X: Any, y: Any, sample_weight: Any, door: Door, pieces: list[Piece] | None) -> None:
+        core = self._core
+        X = examples(X, self.learner_)
+        n = X.n if isinstance(X, Rows) else len(X)
+        target, weights = core._targets(y, n), core._weights(sample_weight, n)
+        if door.whole:
+            X, target, weights = core._begin_pass(X, target, weights)
+            come = core.grow in (True, "labels")
+            labels = core._find_labels(target, None, not come, come)
+            door = replace(door, classes=labels if len(labels) else None)
+        taught = np.ones(n, bool) if weights is None else weights > 0
+        reach = np.full(n, -1.0)  # no margin is so small
+        with np.errstate(over="ignore"):
+            reach[taught] = float(self.delta) * self._odds(int(taught.sum()))
+        one_pass = Pass(self.learner_, X, target, weights, reach, pieces)
+
+        def learn() -> None:
+            one_pass.go(door)
+            self.seen_ += int(taught.sum())
+            self.asked_ += int(one_pass.asked.sum())
+
+        with one_lock(one_pass.steps):
+            guarded(learn, *one_pass.steps)
 
     # --- files ---
 

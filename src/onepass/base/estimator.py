@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -94,8 +93,8 @@ class Estimator(BaseEstimator):
         own = {
             name: value for name, value in content.items() if name not in ("_lock", "_edition", "_bound", "_shown", "_state")
         }
-        with self._unchanging() as state:
-            return own if state is None else {**own, "_state": state.copy()}
+        state = self._in_peace(State.copy)
+        return own if state is None else {**own, "_state": state}
 
     def __setstate__(self, content: dict[str, Any]) -> None:
         super().__setstate__(content)
@@ -144,15 +143,14 @@ class Estimator(BaseEstimator):
             state.pulse += 1
         self._state = state
 
-    @contextlib.contextmanager
-    def _unchanging(self) -> Iterator[State | None]:
-        """The state as readers see it, and nobody writes to it in the meantime."""
+    def _in_peace(self, read: Callable[[State], Any]) -> Any:
+        """What `read` makes of the state as readers see it, while nobody writes to it; None if there is none."""
         shown = self._shown
         if shown is not None:
-            yield shown[0]
-            return
+            return None if shown[0] is None else read(shown[0])
         with self._lock:
-            yield self._latest()
+            state = self._latest()
+            return None if state is None else read(state)
 
     def _attribute(self, name: str) -> State:
         """The state as readers see it, or the AttributeError that a fitted attribute gives on a fresh model."""
@@ -182,8 +180,7 @@ class Estimator(BaseEstimator):
     def copy(self) -> Self:
         """An independent copy, state included."""
         other = type(self)(**self.get_params(deep=False))
-        with self._unchanging() as state:
-            other._state = None if state is None else state.copy()
+        other._state = self._in_peace(State.copy)
         return other
 
     def _start(
@@ -234,12 +231,12 @@ class Estimator(BaseEstimator):
     def _pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
         parameters = {name: pack_value(value) for name, value in self.get_params(deep=False).items()}
         header: dict[str, Any] = {"class": type(self).__name__, "parameters": parameters, "state": None}
-        with self._unchanging() as state:
-            if state is None:
-                return header, {}
-            self._check_settled(state)
-            arrays = {name: array.copy() for name, array in state.arrays.items()}
-            return {**header, "state": pack_state(state)}, arrays
+        packed = self._in_peace(self._packed)
+        return (header, {}) if packed is None else ({**header, "state": packed[0]}, packed[1])
+
+    def _packed(self, state: State) -> tuple[dict[str, Any], dict[str, Array]]:
+        self._check_settled(state)
+        return pack_state(state), {name: array.copy() for name, array in state.arrays.items()}
 
     def _check_settled(self, state: State) -> None:
         """Refuse parameters that were changed after they had shaped the state."""

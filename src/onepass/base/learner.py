@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from numbers import Integral, Real
+from operator import ior
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from onepass.base.estimator import Estimator, are_named
 from onepass.base.inputs import Rows, check_name, named_values, one_row, rows_of
 from onepass.base.knowledge import Door, Start
 from onepass.base.state import COMPANIONS, Array, State
-from onepass.base.writing import at_once, guarded, in_place, steadily
+from onepass.base.writing import at_once, guarded, in_place, steadily, while_true
 from onepass.compiled.average import DECAY, HALF_LIFE, UNIFORM
 from onepass.compiled.gates import Active
 from onepass.compiled.loop import Weights
@@ -218,21 +219,24 @@ class Learner(Estimator):
         self._check_parameters()
         if sample_weight is not None and not np.any(np.asarray(sample_weight)):
             raise ValueError("All sample weights are zero: there is nothing to learn from.")
-        with self._lock, guarded(self):
-            self._state = None
-            for passes in range(1, self.max_iter + 1):
-                updates = 0 if self._state is None else self._state.updates
-                self._learn(*self._begin_pass(X, y, sample_weight), door)
-                self._end_pass()
-                state = self._writable()
-                state.n_iter = passes
-                if state.updates == updates:
-                    break
+        with self._lock:
+            guarded(lambda: self._fit_anew(X, door, y, sample_weight), self)
         return self
 
     def _read(self, read: Callable[[State], Any]) -> Any:
         """What `read` finds in the state at one moment."""
         return steadily(lambda states: read(states[0]), lambda: [self._readable()], self._lock)
+
+    def _fit_anew(self, X: Any, door: Door, y: Any, sample_weight: Any) -> None:
+        self._state = None
+        for passes in range(1, self.max_iter + 1):
+            updates = 0 if self._state is None else self._state.updates
+            self._learn(*self._begin_pass(X, y, sample_weight), door)
+            self._end_pass()
+            state = self._writable()
+            state.n_iter = passes
+            if state.updates == updates:
+                break
 
     def _scores(self, X: Any, state: State) -> Array:
         """The scores of each row by a state, (n, width); NaN while there are no two labels to tell apart."""
@@ -322,11 +326,14 @@ class Learner(Estimator):
                 self._check_classes(self._state, door.classes)
                 self._go_on(rows, target, weights, pieces)
                 return
-            with guarded(self):
-                if self._begin(rows, target, weights, door):
-                    self._go_on(rows, target, weights, pieces)
-                elif pieces is not None:
-                    pieces.append((np.empty(0), np.full((n, 1), np.nan)))
+            guarded(lambda: self._learn_first(rows, target, weights, door, pieces), self)
+
+    def _learn_first(self, X: Any, target: Any, weights: Array | None, door: Door, pieces: list[Piece] | None) -> None:
+        """Learn from rows or dicts, without a state."""
+        if self._begin(X, target, weights, door):
+            self._go_on(X, target, weights, pieces)
+        elif pieces is not None:
+            pieces.append((np.empty(0), np.full((len(target), 1), np.nan)))
 
     def _begin(self, X: Any, target: Any, weights: Array | None, door: Door) -> bool:
         """Make the first state, of what the first example that is learned from shows; False if there is none such."""
@@ -364,7 +371,8 @@ class Learner(Estimator):
         ):  # one pass will do: a row of weight 0 may have any known label
             edges = edges[:1] if not taught[0] else edges[:0]
             target = target[np.maximum.accumulate(np.where(taught, np.arange(len(taught)), 0))]
-        with guarded(self):
+
+        def learn_in_turn() -> None:
             for start, stop in pairwise([0, *edges.tolist(), len(weights)]):
                 part = X.part(start, stop) if isinstance(X, Rows) else X[start:stop]
                 if taught[start]:
@@ -372,6 +380,8 @@ class Learner(Estimator):
                 elif pieces is not None:
                     state = self._writable()
                     pieces.append((state.classes, self._scores(part, state)))
+
+        guarded(learn_in_turn, self)
 
     def _guarded_pass(
         self, rows: Rows, newcomers: list[str], target: Any, weights: Array | None, pieces: list[Piece] | None
@@ -383,10 +393,12 @@ class Learner(Estimator):
         if not copies and self._shown is None:
             self._check_finite(rows, state.dtype)
             self._check_targets(state, target)
-        with guarded(self) if copies else in_place(self):
-            if rows.width > state.n_features:
-                self._set_state(state.widened(rows.width, newcomers))
-            self._run_pass(rows, target, weights, pieces)
+
+        def learn() -> None:
+            wide = state.widened(rows.width, newcomers) if rows.width > state.n_features else state
+            self._run_pass(wide, rows, target, weights, pieces)
+
+        (guarded if copies or self._shown is not None else in_place)(learn, self)
 
     def _check_targets(self, state: State, target: Any) -> None:
         if state.grow_classes:
@@ -397,18 +409,18 @@ class Learner(Estimator):
             if known < len(target):
                 self._refuse_label(state, target[known], known)
 
-    def _run_pass(self, rows: Rows, target: Any, weights: Array | None, pieces: list[Piece] | None) -> None:
+    def _run_pass(self, state: State, rows: Rows, target: Any, weights: Array | None, pieces: list[Piece] | None) -> None:
+        """Learn from rows, with a state that is as wide as they are."""
         start, scores = 0, np.empty((0, 0))
         for _, stop in rows.blocks():
             while start < stop:
-                state, newcomer = self._writable(), None
+                newcomer = None
                 codes, known = self._codes(state, target[start:stop])
                 if known == 0:
                     if not state.grow_classes:
                         self._refuse_label(state, target[start], start)
                     self._bind(state)  # parameters that no longer fit show here, before they shape another form
                     state, newcomer = self._admit(state, target[start])
-                    self._set_state(state)
                     codes, known = self._codes(state, target[start:stop])
                 bound = self._bind(state)
                 end, learns = start + known, not state.undecided  # from one label alone there is nothing to learn
@@ -417,9 +429,9 @@ class Learner(Estimator):
                     gate = self._gate(state, bound, codes[:known], None if weights is None else weights[start:end])
                 if pieces is not None or scores.shape < (known, bound.width) or scores.shape[1] != bound.width:
                     scores = np.empty((known, bound.width), state.dtype)
-                self._run_block(rows, start, codes[:known], gate, scores[:known])
+                state = self._run_block(state, rows, start, codes[:known], gate, scores[:known])
                 if learns:
-                    self._after(self._writable(), scores[:known], codes[:known], gate)
+                    self._after(state, scores[:known], codes[:known], gate)
                 if pieces is not None:
                     if not learns:
                         scores[:] = np.nan
@@ -431,19 +443,24 @@ class Learner(Estimator):
                     pieces.append((state.classes, scores))
                 start = end
 
-    def _run_block(self, rows: Rows, start: int, codes: Array, gate: Any, scores: Array) -> None:
-        """The loop over as many rows from `start` on as there are codes. Where it ends for want of room, room is made."""
+    def _run_block(self, state: State, rows: Rows, start: int, codes: Array, gate: Any, scores: Array) -> State:
+        """The loop over as many rows from `start` on as there are codes. Where it ends for want of room, room is made. The state that
+        has learned, which becomes the learner's with the first row: Ctrl-C finds no label or feature without its example."""
         done, n = 0, len(codes)
         while done < n:
-            state = self._writable()
             bound = self._bind(state)
             block = rows.block(start + done, start + n, state.dtype, bound.bias)
-            done += bound.run(block, rows.width, codes[done:], rest(gate, done), scores[done:])
+            learn = bound.call(block, rows.width, codes[done:], rest(gate, done), scores[done:])
+            become = (ior, vars(self), {"_state": state, "_bound": bound if self._shown is None else None})
+            if self._shown is None:
+                state.pulse |= 1  # see in_place
+            done += sum(while_true(learn, become)[:1])
             if done < n:
                 roomier = self._with_room(state)
                 if roomier is None:
                     self._refuse(rows, start + done, state.dtype)
-                self._set_state(roomier)
+                state = roomier
+        return state
 
     def _joined(self, pieces: list[Piece]) -> Array:
         """The scores of all pieces, as users get them."""

@@ -65,9 +65,13 @@ class Stage(TransformerMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Start anew, and learn from the rows."""
-        with self._lock, guarded(self):
+
+        def learn_anew() -> None:
             self._state = None
             self._learn_transform(X, None, WHOLE)
+
+        with self._lock:
+            guarded(learn_anew, self)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -81,13 +85,13 @@ class Stage(TransformerMixin, Estimator):
 
     def learn_transform(self, X: Any) -> Any:
         """Transform each row with what was known before it, then learn from it."""
-        with self._lock, guarded(self):
-            return self._learn_transform(X, None, Door(features_come=are_named(X))).data
+        with self._lock:
+            return guarded(lambda: self._learn_transform(X, None, Door(features_come=are_named(X))), self).data
 
     def learn_one(self, x: Any) -> None:
         """Learn from one example: a dict of features, a 1-d array or a sparse row."""
-        with self._lock, guarded(self):
-            self._learn_transform(one_row(x), None, Door(features_come=isinstance(x, Mapping)))
+        with self._lock:
+            guarded(lambda: self._learn_transform(one_row(x), None, Door(features_come=isinstance(x, Mapping))), self)
 
     def transform_one(self, x: Any) -> Any:
         """One example after the stage, as it came: a dict for a dict, else a 1-d array. Unknown features are left out."""

@@ -12,8 +12,8 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from itertools import starmap
-from operator import call
+from itertools import starmap, takewhile
+from operator import call, iadd, ior
 from typing import Any
 
 TRIES = 4  # so often does a reader read before it asks a writer to wait
@@ -57,52 +57,43 @@ def at_once(*calls: tuple[Any, ...]) -> list[Any]:
     return list(starmap(call, calls))
 
 
-class guarded:  # noqa: N801  (it reads as a verb)
-    """Let readers see some steps as they are now until the block ends. If it raises, that is how they stay."""
-
-    __slots__ = ("_mine", "_saved")
-
-    def __init__(self, *steps: Any) -> None:
-        self._mine = [step for step in steps if step._shown is None]  # the others are guarded already
-        self._saved = [None if step._state is None else step._state.set_aside() for step in self._mine]
-
-    def __enter__(self) -> None:
-        for step in self._mine:
-            step._bound = None
-        at_once(*_assignments(self._mine, "_shown", [(state,) for state in self._saved]))
-        _begin(self._mine)  # for a reader that took the state a moment ago
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        _end(self._mine)
-        back = [] if kind is None else _assignments(self._mine, "_state", self._saved)
-        at_once(*back, *_assignments(self._mine, "_shown", [None] * len(self._mine)))
+def while_true(*calls: tuple[Any, ...]) -> list[Any]:
+    """Make some calls as `at_once` does, up to the first that gives nothing; the answers of those before it."""
+    return list(takewhile(bool, starmap(call, calls)))
 
 
-class in_place:  # noqa: N801
-    """Let readers know that the numbers of a learner, whose state is too large to be copied, change for as long as the block takes."""
-
-    __slots__ = ("_learners",)
-
-    def __init__(self, learner: Any) -> None:
-        self._learners = [learner]
-
-    def __enter__(self) -> None:
-        _begin(self._learners)
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        _end(self._learners)
+# These are no context managers: Ctrl-C may come at the beginning of an `__exit__` that is written in Python, before it does anything.
 
 
-def _begin(steps: list[Any]) -> None:
-    for step in steps:
-        if step._state is not None:
-            step._state.pulse += 1
+def guarded(work: Callable[[], Any], *steps: Any) -> Any:
+    """What `work` gives. Readers see the steps as they are now until it ends; if it raises, that is how they stay."""
+    mine = [step for step in steps if step._shown is None]  # the others are guarded already
+    saved = [None if step._state is None else step._state.set_aside() for step in mine]
+    pulses = [step._state.pulse for step in mine if step._state is not None]
+    nothing = [None] * len(mine)
+    show = [*_assignments(mine, "_bound", nothing), *_assignments(mine, "_shown", [(state,) for state in saved])]
+    show += [(ior, pulse, 1) for pulse in pulses]  # for a reader that took the state a moment ago
+    hide = _assignments(mine, "_shown", nothing)
+    undo = starmap(call, [*_assignments(mine, "_state", saved), *hide])
+    try:
+        at_once(*show)
+        answer = work()
+        latest = [step._state.pulse for step in mine if step._state is not None]
+        at_once(*[(iadd, pulse, pulse % 2) for pulse in latest], *hide)
+    except BaseException:
+        _ = [*undo]  # not a call: no Ctrl-C comes before it
+        raise
+    return answer
 
 
-def _end(steps: list[Any]) -> None:
-    for step in steps:
-        if step._state is not None:  # which may be another than in the beginning
-            step._state.pulse += step._state.pulse % 2
+def in_place(work: Callable[[], Any], learner: Any) -> Any:
+    """What `work` gives, which may change the numbers of a learner whose state is too large to be copied. Readers are told: its pulse
+    is odd, and so is that of every larger state that it becomes."""
+    try:
+        learner._state.pulse |= 1
+        return work()
+    finally:
+        learner._state.pulse += learner._state.pulse % 2  # not a call either
 
 
 def _assignments(steps: list[Any], name: str, values: list[Any]) -> list[tuple[Any, ...]]:

@@ -136,12 +136,16 @@ class Pipeline(_BaseComposition):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Start anew, and learn from the rows in their order. The learner may pass over the rows, as its stages saw them, again."""
         self._check_steps()
-        with self._writing(), guarded(*self._all):
+
+        def fit_anew() -> None:
             for step in self._all:
                 step._state = None
             n = len(X) if isinstance(X, list) else X.shape[0] if hasattr(X, "shape") else len(np.asarray(X))
             weights = self.learner._weights(sample_weight, n)
             self.learner._fit(*self._through(X, weights, replace(WHOLE, features_come=are_named(X))), y, weights)
+
+        with self._writing():
+            guarded(fit_anew, *self._all)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -228,12 +232,14 @@ class Pipeline(_BaseComposition):
             n = X.n if isinstance(X, Rows) else len(X)
             target = self.learner._targets(y, n)
             weights = self.learner._weights(sample_weight, n)
-            with guarded(*self._all):
-                for start in range(0, n, BLOCK_ROWS):
-                    stop = min(start + BLOCK_ROWS, n)
-                    part = X.part(start, stop) if isinstance(X, Rows) else X[start:stop]
-                    share = None if weights is None else weights[start:stop]
-                    self._learn_part(part, target[start:stop], share, door, pieces)
+            guarded(lambda: self._learn_parts(X, target, weights, door, pieces), *self._all)
+
+    def _learn_parts(self, X: Any, target: Any, weights: Array | None, door: Door, pieces: list[Piece] | None) -> None:
+        for start in range(0, len(target), BLOCK_ROWS):
+            stop = min(start + BLOCK_ROWS, len(target))
+            part = X.part(start, stop) if isinstance(X, Rows) else X[start:stop]
+            share = None if weights is None else weights[start:stop]
+            self._learn_part(part, target[start:stop], share, door, pieces)
 
     def _learn_part(self, part: Any, target: Any, weights: Array | None, door: Door, pieces: list[Piece] | None) -> None:
         """Learn from a block. Where features grow, rows of weight 0 bring none: they are only predicted."""
