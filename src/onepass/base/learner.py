@@ -203,11 +203,9 @@ class Learner(Estimator):
                 " `calibrate` and what decides on the arrays of a model can't change once learning has begun. Call fit to start anew."
             )
 
-    def _pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        with self._unchanging() as state:
-            if state is not None:
-                self._bind(state)  # what can't be bound could be saved, but not loaded again
-            return super()._pack()
+    def _packed(self, state: State) -> tuple[dict[str, Any], dict[str, Array]]:
+        self._bind(state)  # what can't be bound could be saved, but not loaded again
+        return super()._packed(state)
 
     # --- the doors for tables ---
 
