@@ -1248,3 +1248,12 @@ def test_ctrl_c_around_a_guarded_block(n: int, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.undo()
     model.learn_one(np.ones(2), 1)
     assert model._latest() is model._state
+
+
+def test_zeros_of_a_table_that_brings_a_label_and_a_feature_are_those_of_its_rows() -> None:
+    """The feature is there before the third label where a table brings both, and after it where rows come one by one."""
+    rows, y = [{"a": 1.0}, {"a": -1.0}, {"a": 2.0}, {"a": 9.0, "b": 0.0}], ["x", "y", "z", "z"]
+    table, one_by_one = onepass.PAClassifier().partial_fit(rows, y), onepass.PAClassifier()
+    for x, label in zip(rows, y, strict=True):
+        one_by_one.learn_one(x, label)
+    assert snapshot(table) == snapshot(one_by_one)
