@@ -1013,8 +1013,10 @@ def test_a_first_row_that_is_none(content):
         (b'{"a": 1, "y": 0}\r{"a": 2, "y": 1}\r', 1),
         (b'{"a": 1, "y": "n"}\n{"a": 2, "y": "\xff"}\n', 2),
         (b'{"\xff": 1, "y": 0}\n', 1),
+        (b'null\n{"a": 1, "y": 0}\n', 1),
+        (b"\n [1]\n", 2),
     ],
-    ids=["two on a line", "one on two lines", "old line ends", "no UTF-8", "no UTF-8 in a name"],
+    ids=["two on a line", "one on two lines", "old line ends", "no UTF-8", "no UTF-8 in a name", "null", "list"],
 )
 @pytest.mark.parametrize("chunk", [1, 2, 8192])
 def test_json_lines_hold_an_object_each(content, line, chunk):
