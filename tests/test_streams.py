@@ -1063,3 +1063,8 @@ def test_many_columns_take_no_longer_than_they_are():
     wide = ",".join(f"c{j}" for j in range(150_000)).encode() + b"\n" + b",".join([b"1"] * 150_000) + b"\n"
     with pytest.raises(ValueError, match="two columns are called 'c7'"):
         list(streams.open(io.BytesIO(wide.replace(b",c8,", b",c7,", 1)), format="csv"))
+
+
+def test_json_lines_may_begin_with_a_byte_order_mark():
+    (chunk,) = streams.open(io.BytesIO(b'\xef\xbb\xbf{"a": 1, "y": 0}\n'), format="jsonl")
+    assert chunk.names == ("a",)

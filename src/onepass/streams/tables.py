@@ -218,7 +218,7 @@ class Json:
             data.decode()  # which Arrow does not look at
         except UnicodeDecodeError as error:
             raise self._arrow.ArrowInvalid(f"this is no UTF-8 ({error.reason})") from None
-        if not re.match(rb"\s*\{", data):  # Arrow 26 dies of a null that comes first
+        if not re.match(rb"(\xef\xbb\xbf)?\s*\{", data):  # Arrow 26 dies of a null that comes first
             raise self._arrow.ArrowInvalid("this is no JSON object")
         explicit = (
             {"explicit_schema": self._arrow.schema(types.items()), "unexpected_field_behavior": "ignore"}
