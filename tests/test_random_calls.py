@@ -147,6 +147,11 @@ def steps_of(model: Any) -> list[Any]:
     return [step for _, step in model.steps] if hasattr(model, "steps") else [model]
 
 
+def is_fresh(model: Any) -> bool:
+    steps = steps_of(model)
+    return not steps or steps[-1]._state is None
+
+
 def snapshot(model: Any) -> Any:
     """All that a model knows, to the bit. Spare room at the end of the features is no part of it."""
     contents: list[Any] = []
@@ -326,10 +331,8 @@ class Calls(RuleBasedStateMachine):
     def split(self, X: Any, y: Any, w: Any, door: Door) -> list[Example]:
         n = len(X) if isinstance(X, list) else X.shape[0]
         ones = X if isinstance(X, list) else [X[t : t + 1] if sp.issparse(X) else X[t] for t in range(n)]
-        doors = [door, *[replace(door, classes=None)] * (n - 1)]  # a call tells its classes once
         return [
-            Example(ones[t], None if y is None else y[t], None if w is None else w[t], doors[t], dict(self.set))
-            for t in range(n)
+            Example(ones[t], None if y is None else y[t], None if w is None else w[t], door, dict(self.set)) for t in range(n)
         ]
 
     # --- the heart: a call, and the same examples given to a copy one at a time ---
@@ -338,9 +341,11 @@ class Calls(RuleBasedStateMachine):
         before, twin, refusal = snapshot(self.model), self.model.copy(), None
         scores: list[Any] = []
         try:
-            for example in examples:
+            for t, example in enumerate(examples):
                 if scored:
                     scores.append(self.score(twin, example))
+                if t and not is_fresh(twin):  # a call tells its classes once
+                    examples[t] = example = replace(example, door=replace(example.door, classes=None))
                 example.teach(twin)
         except (*REFUSALS, DivergedError) as error:
             refusal = error
@@ -456,7 +461,8 @@ class Calls(RuleBasedStateMachine):
     ) -> None:
         X, n = self.rows(table, storage), len(table)
         y, w = self.targets(numbers, n), self.weights(shares, n)
-        classes = {"classes": self.pool[:3]} if tell and self.kind.task in ("labels", "sets") else {}
+        tell = tell and self.kind.task in ("labels", "sets") and not (self.kind.of_learner and w is not None)
+        classes = {"classes": self.pool[:3]} if tell else {}
         told = {} if y is None else {"y": y}
         self.learn(
             lambda: self.model_call(door, X, **told, **classes, sample_weight=w),
@@ -628,8 +634,7 @@ class Calls(RuleBasedStateMachine):
     # --- what changes nothing ---
 
     def is_fresh(self) -> bool:
-        steps = steps_of(self.model)
-        return not steps or steps[-1]._state is None
+        return is_fresh(self.model)
 
     def grows(self) -> bool:
         state = steps_of(self.model)[0]._state

@@ -61,9 +61,9 @@ def guarded(*steps: Any) -> Iterator[None]:
     """Let readers see the steps as they are now until the block ends. If it raises, that is how they stay."""
     mine = [step for step in steps if step._shown is None]  # the others are guarded already
     saved = [None if step._state is None else step._state.set_aside() for step in mine]
-    show = [*_assignments(mine, "_shown", [(state,) for state in saved]), *_assignments(mine, "_bound", [None] * len(mine))]
-    show_all = _assignments(mine, "_shown", [None] * len(mine))
-    go_back = starmap(call, [*_assignments(mine, "_state", saved), *show_all])
+    unbind, show_all = (_assignments(mine, name, [None] * len(mine)) for name in ("_bound", "_shown"))
+    show = [*_assignments(mine, "_shown", [(state,) for state in saved]), *unbind]
+    go_back = starmap(call, [*unbind, *_assignments(mine, "_state", saved), *show_all])
     try:  # a Ctrl-C may come in any of these lines
         at_once(*show)
         yield
