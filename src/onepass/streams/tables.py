@@ -25,7 +25,7 @@ from onepass.streams.stream import Chunk, Chunks, Position
 USUAL_LABELS = ("label", "class", "target", "y")
 ALL = 2**62
 TEXT = (nw.String, nw.Categorical, nw.Enum)
-NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
+NUMBER = re.compile(r"\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*")
 
 
 class Columns:
