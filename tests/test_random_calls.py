@@ -147,6 +147,11 @@ def steps_of(model: Any) -> list[Any]:
     return [step for _, step in model.steps] if hasattr(model, "steps") else [model]
 
 
+def is_fresh(model: Any) -> bool:
+    steps = steps_of(model)
+    return not steps or steps[-1]._state is None
+
+
 def snapshot(model: Any) -> Any:
     """All that a model knows, to the bit. Spare room at the end of the features is no part of it."""
     contents: list[Any] = []
@@ -336,9 +341,11 @@ class Calls(RuleBasedStateMachine):
         before, twin, refusal = snapshot(self.model), self.model.copy(), None
         scores: list[Any] = []
         try:
-            for example in examples:
+            for t, example in enumerate(examples):
                 if scored:
                     scores.append(self.score(twin, example))
+                if t and not is_fresh(twin):  # a call tells its classes once
+                    examples[t] = example = replace(example, door=replace(example.door, classes=None))
                 example.teach(twin)
         except (*REFUSALS, DivergedError) as error:
             refusal = error
@@ -418,7 +425,10 @@ class Calls(RuleBasedStateMachine):
             return
         twin, last = self.model.copy(), self.log[-1]
         again = replace(last, door=Door(labels_come=True, features_come=isinstance(last.x, dict)), parameters=dict(self.set))
-        again.teach(twin)
+        try:
+            again.teach(twin)
+        except (*REFUSALS, DivergedError):  # a label that was not asked for then, a model that has grown too large since
+            return
         told = () if last.y is None else (last.y,)
         self.model.learn_one(last.x, *told, **({} if last.w is None else {"w": last.w}))
         assert snapshot(self.model) == snapshot(twin), f"what comes next goes wrong{where}"
@@ -451,7 +461,8 @@ class Calls(RuleBasedStateMachine):
     ) -> None:
         X, n = self.rows(table, storage), len(table)
         y, w = self.targets(numbers, n), self.weights(shares, n)
-        classes = {"classes": self.pool[:3]} if tell and self.kind.task in ("labels", "sets") else {}
+        tell = tell and self.kind.task in ("labels", "sets") and not (self.kind.of_learner and w is not None)
+        classes = {"classes": self.pool[:3]} if tell else {}
         told = {} if y is None else {"y": y}
         self.learn(
             lambda: self.model_call(door, X, **told, **classes, sample_weight=w),
@@ -495,6 +506,8 @@ class Calls(RuleBasedStateMachine):
         with np.errstate(over="ignore"):
             X = self.rows(table, storage)
         y = self.targets(numbers, len(table))
+        if self.named and not self.kind.named_only and not self.is_fresh() and not self.grows():
+            return  # a feature that is not known, and never will be, may be anything
         if door == "learn_one":
             x = X[t : t + 1] if sp.issparse(X) else X[t]
             arguments = (x,) if y is None else (x, y[t])
@@ -621,8 +634,7 @@ class Calls(RuleBasedStateMachine):
     # --- what changes nothing ---
 
     def is_fresh(self) -> bool:
-        steps = steps_of(self.model)
-        return not steps or steps[-1]._state is None
+        return is_fresh(self.model)
 
     def grows(self) -> bool:
         state = steps_of(self.model)[0]._state

@@ -1013,8 +1013,10 @@ def test_a_first_row_that_is_none(content):
         (b'{"a": 1, "y": 0}\r{"a": 2, "y": 1}\r', 1),
         (b'{"a": 1, "y": "n"}\n{"a": 2, "y": "\xff"}\n', 2),
         (b'{"\xff": 1, "y": 0}\n', 1),
+        (b'null\n{"a": 1, "y": 0}\n', 1),
+        (b"\n [1]\n", 2),
     ],
-    ids=["two on a line", "one on two lines", "old line ends", "no UTF-8", "no UTF-8 in a name"],
+    ids=["two on a line", "one on two lines", "old line ends", "no UTF-8", "no UTF-8 in a name", "null", "list"],
 )
 @pytest.mark.parametrize("chunk", [1, 2, 8192])
 def test_json_lines_hold_an_object_each(content, line, chunk):
@@ -1061,3 +1063,14 @@ def test_many_columns_take_no_longer_than_they_are():
     wide = ",".join(f"c{j}" for j in range(150_000)).encode() + b"\n" + b",".join([b"1"] * 150_000) + b"\n"
     with pytest.raises(ValueError, match="two columns are called 'c7'"):
         list(streams.open(io.BytesIO(wide.replace(b",c8,", b",c7,", 1)), format="csv"))
+
+
+def test_json_lines_may_begin_with_a_byte_order_mark():
+    (chunk,) = streams.open(io.BytesIO(b'\xef\xbb\xbf{"a": 1, "y": 0}\n'), format="jsonl")
+    assert chunk.names == ("a",)
+
+
+def test_a_long_number_in_the_first_row_is_looked_at_once():
+    """A pattern that could cut the digits anywhere took minutes to say that this is none."""
+    (chunk,) = streams.open(io.BytesIO(b"9" * 130_000 + b"x,label\n1,0\n"), format="csv")
+    assert chunk.names == ("9" * 130_000 + "x",)

@@ -336,7 +336,7 @@ class Learner(Estimator):
     def _begin(self, X: Any, target: Any, weights: Array | None, door: Door) -> bool:
         """Make the first state, of what the first example that is learned from shows; False if there is none such."""
         start, rows = self._start(X, weights, door, lambda whole, come: self._find_labels(target, door.classes, whole, come))
-        if start.grow_features and weights is not None and not weights.any():
+        if (start.grow_features or isinstance(X, list)) and weights is not None and not weights.any():
             return False
         self._state = self._first_state(start, rows)
         return True

@@ -398,7 +398,8 @@ def _turned(array: Array, role: Field, new: Field) -> Array:
         both = (common - apart) / 2, (common + apart) / 2
     else:
         one = array.take(0, axis=axes.index("one")) if "one" in axes else array
-        both = (one, one) if new.turn == "copy" else (-one / 2, one / 2)
+        # A zero stays +0, as it is for features that come later: they may be known already if a table brought them.
+        both = (one, one) if new.turn == "copy" else (0 - one / 2, one / 2)
     return np.ascontiguousarray(np.stack(both, axis=new_axes.index("classes")))
 
 

@@ -71,10 +71,11 @@ def guarded(work: Callable[[], Any], *steps: Any) -> Any:
     saved = [None if step._state is None else step._state.set_aside() for step in mine]
     pulses = [step._state.pulse for step in mine if step._state is not None]
     nothing = [None] * len(mine)
-    show = [*_assignments(mine, "_bound", nothing), *_assignments(mine, "_shown", [(state,) for state in saved])]
+    unbind = _assignments(mine, "_bound", nothing)
+    show = [*unbind, *_assignments(mine, "_shown", [(state,) for state in saved])]
     show += [(ior, pulse, 1) for pulse in pulses]  # for a reader that took the state a moment ago
     hide = _assignments(mine, "_shown", nothing)
-    undo = starmap(call, [*_assignments(mine, "_state", saved), *hide])
+    undo = starmap(call, [*unbind, *_assignments(mine, "_state", saved), *hide])
     try:
         at_once(*show)
         answer = work()

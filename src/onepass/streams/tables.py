@@ -25,7 +25,7 @@ from onepass.streams.stream import Chunk, Chunks, Position
 USUAL_LABELS = ("label", "class", "target", "y")
 ALL = 2**62
 TEXT = (nw.String, nw.Categorical, nw.Enum)
-NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
+NUMBER = re.compile(r"\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*")
 
 
 class Columns:
@@ -218,6 +218,8 @@ class Json:
             data.decode()  # which Arrow does not look at
         except UnicodeDecodeError as error:
             raise self._arrow.ArrowInvalid(f"this is no UTF-8 ({error.reason})") from None
+        if not re.match(rb"(\xef\xbb\xbf)?\s*\{", data):  # Arrow 26 dies of a null that comes first
+            raise self._arrow.ArrowInvalid("this is no JSON object")
         explicit = (
             {"explicit_schema": self._arrow.schema(types.items()), "unexpected_field_behavior": "ignore"}
             if types is not None
