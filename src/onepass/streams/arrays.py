@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from onepass.base.inputs import as_csr
 from onepass.streams.stream import Chunk, Chunks, Position
 
 
@@ -117,6 +118,6 @@ def _csr(archive: zipfile.ZipFile, name: str, opened: ExitStack) -> tuple[int, C
         before = bounds[-1:]
         entries = int(bounds[-1] - bounds[0])
         values = _floats(data.take(entries))
-        return csr_array((values, indices.take(entries), bounds - bounds[0]), shape=(count, width))
+        return as_csr(csr_array((values, indices.take(entries), bounds - bounds[0]), shape=(count, width)))
 
     return rows, take
