@@ -150,15 +150,25 @@ class Rows:
 
 
 def from_csr(X: Any, names: list[str] | None = None) -> Rows:
-    """Rows of a scipy CSR matrix."""
+    """Rows of a scipy CSR matrix, or the columns of a CSC matrix."""
     parts = X.data, X.indices, X.indptr
-    fits = all(type(part) is np.ndarray and part.ndim == 1 for part in parts) and len(X.indptr) == X.shape[0] + 1
+    n, width = X.shape if X.format == "csr" else X.shape[::-1]
+    fits = all(type(part) is np.ndarray and part.ndim == 1 for part in parts) and len(X.indptr) == n + 1
     if not fits or X.indices.dtype.kind not in "iu" or X.indptr.dtype.kind not in "iu" or len(X.data) != len(X.indices):
         raise ValueError(
-            f"X is not a valid CSR matrix: data, indices and indptr must be arrays of one axis, indices and indptr of whole numbers;"
-            f" got shapes {[np.shape(part) for part in parts]} for {X.shape[0]} rows."
+            f"X is not a valid {X.format.upper()} matrix: data, indices and indptr must be arrays of one axis, indices and indptr of"
+            f" whole numbers; got shapes {[np.shape(part) for part in parts]} for the shape {X.shape}."
         )
-    return Rows(X.data, (X.indptr, X.indices, X.shape[1]), names)
+    return Rows(X.data, (X.indptr, X.indices, width), names)
+
+
+def as_csr(X: Any) -> Any:
+    """A sparse matrix of any format as CSR, its places looked at before scipy reads them, which trusts them."""
+    if X.ndim == 2 and X.format in ("csr", "csc"):
+        checked = from_csr(X).data
+        return checked if X.format == "csr" else checked.T.tocsr()
+    triples = X.tocoo()
+    return sp.coo_array((triples.data, triples.coords), X.shape).tocsr()
 
 
 def readonly(array: Any) -> Any:
@@ -192,7 +202,7 @@ def rows_of(X: Any, estimator: Any, *, fitted: bool) -> Rows:
     if nw.dependencies.is_into_dataframe(X) and not nw.dependencies.is_pandas_dataframe(X):
         X = nw.from_native(X, eager_only=True).to_numpy()
     if sp.issparse(X):
-        X = from_csr(X).data if X.format == "csr" and X.ndim == 2 else X.tocsr()  # looked at before others read it
+        X = as_csr(X)
     checked = check_array(
         X, accept_sparse="csr", accept_large_sparse=True, ensure_all_finite=False, estimator=estimator, input_name="X"
     )
@@ -204,7 +214,7 @@ def one_row(x: Any) -> Any:
     if isinstance(x, Mapping):
         return [x]
     if sp.issparse(x):
-        return x.reshape(1, -1)
+        return as_csr(x).reshape(1, -1)
     values = np.asarray(x)
     if values.ndim != 1:
         raise ValueError(f"Expected one example (a dict, a 1-d array or a sparse row), got an array of shape {values.shape}.")

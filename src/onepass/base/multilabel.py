@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_consistent_length
 
-from onepass.base.inputs import Rows, one_row
+from onepass.base.inputs import Rows, as_csr, one_row
 from onepass.base.knowledge import Start
 from onepass.base.labels import classes_of, declared_classes, label_array
 from onepass.base.state import Array, State
@@ -132,7 +132,7 @@ def label_sets(y: Any) -> Indicator | LabelSets:
             )
         rows = table.tolist()
     if len(rows) and all(isinstance(row, np.ndarray) or sp.issparse(row) for row in rows):
-        return _from_dense(np.stack([row.toarray().ravel() if sp.issparse(row) else row for row in rows]))
+        return _from_dense(np.stack([as_csr(row).toarray().ravel() if sp.issparse(row) else row for row in rows]))
     return _from_sets(rows)
 
 
@@ -152,7 +152,7 @@ def _from_dense(table: Array) -> Indicator:
 
 
 def _from_sparse(y: Any) -> LabelSets:
-    table = sp.csr_array(y, copy=True)
+    table = sp.csr_array(as_csr(y), copy=True)
     table.sum_duplicates()
     table.eliminate_zeros()
     if (table.data != 1).any():

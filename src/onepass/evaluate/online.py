@@ -20,6 +20,7 @@ from sklearn.utils import get_tags
 
 from onepass.base import Learner
 from onepass.base.estimator import are_named
+from onepass.base.inputs import as_csr
 from onepass.base.labels import classes_of, encode_labels, label_array
 from onepass.base.learner import Piece
 from onepass.datasets import Dataset
@@ -439,7 +440,9 @@ def take(X: Any, chosen: Array | slice) -> Any:
     """Rows of a table, or dicts, in the order of `chosen`."""
     if isinstance(X, list):
         return X[chosen] if isinstance(chosen, slice) else [X[t] for t in chosen]
-    return nw.from_native(X, eager_only=True)[chosen].to_native() if is_into_dataframe(X) else X[chosen]
+    if is_into_dataframe(X):
+        return nw.from_native(X, eager_only=True)[chosen].to_native()
+    return as_csr(X)[chosen] if sp.issparse(X) else X[chosen]
 
 
 def stack(above: Any, below: Any) -> Any:
@@ -448,7 +451,8 @@ def stack(above: Any, below: Any) -> Any:
         return above + below
     if sp.issparse(above):
         width = max(above.shape[1], below.shape[1])
-        wide = [sp.csr_array((part.data, part.indices, part.indptr), shape=(part.shape[0], width)) for part in (above, below)]
+        parts = as_csr(above), as_csr(below)
+        wide = [sp.csr_array((part.data, part.indices, part.indptr), shape=(part.shape[0], width)) for part in parts]
         return sp.vstack(wide, format="csr")
     if is_into_dataframe(above):
         return nw.concat([nw.from_native(part, eager_only=True) for part in (above, below)]).to_native()

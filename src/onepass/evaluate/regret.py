@@ -25,6 +25,7 @@ from scipy.sparse.linalg import lsqr
 from scipy.special import expit
 from sklearn.base import clone, is_classifier
 
+from onepass.base.inputs import as_csr
 from onepass.base.labels import classes_of, label_array
 from onepass.evaluate.feeding import steps_of
 from onepass.evaluate.metrics import Array
@@ -128,7 +129,7 @@ def regret(learner: Any, data: Any, *, loss: str | None = None, radius: float | 
         name = loss or str(getattr(own, "loss", "epsilon_insensitive" if hasattr(own, "epsilon") else "squared"))
         measure = _Loss(name, ERRORS, y.astype(float), getattr(own, "epsilon", None))
         scores = clone(learner).test_then_train(X, y)
-    rows = sp.csr_array(X, dtype=float) if sp.issparse(X) else np.asarray(X, float)
+    rows = sp.csr_array(as_csr(X), dtype=float) if sp.issparse(X) else np.asarray(X, float)
     if own.fit_intercept:
         ones = np.ones((len(y), 1))
         rows = sp.hstack([ones, rows], format="csr") if sp.issparse(X) else np.hstack([ones, rows])

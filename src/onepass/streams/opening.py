@@ -12,6 +12,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy.sparse import issparse
 
+from onepass.base.inputs import as_csr
 from onepass.streams import arrays, libsvm, tables
 from onepass.streams.raw import Source, Unpacked
 from onepass.streams.stream import Chunks, Stream
@@ -147,7 +148,7 @@ def _open_memory(
         columns = tables.Columns(frame.schema, "the table", label if y is None else False, drop, features, task)
         return Stream(partial(tables.cut_frame, frame, y, "the table", chunk, columns), "the table", None, False, threads)
     _refuse_columns(label, drop, "arrays")
-    X = X.tocsr() if issparse(X) else np.asarray(X)
+    X = np.asarray(X) if not issparse(X) else X if X.format == "csr" else as_csr(X)
     if X.ndim != 2:
         raise ValueError(f"X has the shape {X.shape}; it must have rows and columns")
     return Stream(partial(arrays.cut, X, y, chunk, features), "the array", None, False, False)
