@@ -173,21 +173,11 @@ class Learner(Estimator):
 
     def _binding(self) -> Bound | None:
         """The binding of what readers see, if there is anything."""
-        bound: Bound | None = self._bound
-        if bound is None:
-            state = self._latest()
-            if state is None:
-                return None
-            bound = self._bind(state)
-            if self._lock.acquire(blocking=False):  # else somebody writes, and will say what holds from then on
-                try:
-                    self._keep_bound()
-                finally:
-                    self._lock.release()
-        return bound
+        state = self._latest()
+        return None if state is None else self._bind(state)
 
     def _keep_bound(self) -> None:
-        """Make the binding of the present state the first that is looked at. For the holder of the lock."""
+        """Make the binding of the present state the first that single examples look at. For the holder of the lock."""
         if self._shown is None and self._state is not None:
             self._bound = self._bind(self._state)
 
@@ -219,6 +209,7 @@ class Learner(Estimator):
             raise ValueError("All sample weights are zero: there is nothing to learn from.")
         with self._lock:
             guarded(lambda: self._fit_anew(X, door, y, sample_weight), self)
+            self._keep_bound()
         return self
 
     def _read(self, read: Callable[[State], Any]) -> Any:
@@ -286,7 +277,6 @@ class Learner(Estimator):
                         return
             door = Door(labels_come=True, features_come=isinstance(x, Mapping))
             self._learn(one_row(x), [y], None if w == 1.0 else [w], door)
-            self._keep_bound()
 
     def _learn_named(self, x: Mapping[str, Any], code: Array, one: Bound) -> float | None:
         """Learn from a dict with text or new features. None or NaN, and nothing has changed, if it needs a closer look."""
@@ -320,11 +310,12 @@ class Learner(Estimator):
             rows: Any = X if are_named(X) else rows_of(X, self, fitted=self._state is not None)
             n = len(rows) if isinstance(rows, list) else rows.n
             target, weights = self._targets(y, n), self._weights(sample_weight, n)
-            if self._state is not None:
+            if self._state is None:
+                guarded(lambda: self._learn_first(rows, target, weights, door, pieces), self)
+            else:
                 self._check_classes(self._state, door.classes)
                 self._go_on(rows, target, weights, pieces)
-                return
-            guarded(lambda: self._learn_first(rows, target, weights, door, pieces), self)
+            self._keep_bound()
 
     def _learn_first(self, X: Any, target: Any, weights: Array | None, door: Door, pieces: list[Piece] | None) -> None:
         """Learn from rows or dicts, without a state."""

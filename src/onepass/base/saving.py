@@ -236,8 +236,8 @@ def unpack(header: dict[str, Any], arrays: dict[str, Array], known: dict[str, An
         )
     if "steps" not in header:
         model = cls._unpack(header, arrays)
-        if hasattr(model, "_bind") and model._state is not None:
-            model._bind(model._state)  # parameters that do not fit the arrays show here
+        if hasattr(model, "_keep_bound"):
+            model._keep_bound()  # parameters that do not fit the arrays show here
         return model
     names = [step_name for step_name, _ in header["steps"]]
     if not names or not all(type(step_name) is str for step_name in names) or len(set(names)) < len(names):

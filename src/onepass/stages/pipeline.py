@@ -120,6 +120,10 @@ class Pipeline(_BaseComposition):
         with self._writing():
             return type(self)([(name, step.copy()) for name, step in self.steps])
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All steps as of one moment."""
+        return {**super().__getstate__(), "steps": self.copy().steps}
+
     def __copy__(self) -> Self:
         return self.copy()  # two pipelines on the same steps would each learn for both
 
