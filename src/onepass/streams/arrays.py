@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from onepass.base.inputs import as_csr
+from onepass.base.inputs import as_csr, from_csr
 from onepass.streams.stream import Chunk, Chunks, Position
 
 
@@ -22,6 +22,8 @@ def cut(X: Any, y: Any, chunk: int, features: int | None) -> Chunks:
         raise ValueError(f"X has {rows} rows, but y has {len(y)}")
     if features is not None and (width > features or (width < features and not issparse(X))):
         raise ValueError(f"X has {width} features, but features={features}")
+    if issparse(X):
+        from_csr(X)  # refuses parts that can't be cut
     for start in range(0, rows, chunk):
         end = min(start + chunk, rows)
         part = _csr_rows(X, start, end, features or width) if issparse(X) else X[start:end]
@@ -110,6 +112,11 @@ def _csr(archive: zipfile.ZipFile, name: str, opened: ExitStack) -> tuple[int, C
     if (form := kind.take_all().item()) != b"csr":
         raise ValueError(f"{name} holds a sparse matrix of the format {form.decode()}; save it as CSR")
     rows, width = shape.take_all().tolist()
+    whole = indptr.dtype.kind in "iu" and indices.dtype.kind in "iu"
+    if not whole or indptr.shape != (rows + 1,) or len(data.shape) != 1 or data.shape != indices.shape:
+        raise ValueError(
+            f"the CSR matrix of {name} is not valid: its indptr, indices and data do not fit, or are no whole numbers"
+        )
     before = indptr.take(1)
 
     def take(count: int) -> csr_array:
