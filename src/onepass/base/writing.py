@@ -32,7 +32,7 @@ def _before_fork() -> None:
     """Wait until nobody writes: a child would inherit half a step, and a lock that nobody opens."""
     locks = list(_locks)
     while True:
-        for i, lock in enumerate(locks):
+        for lock in locks:
             if not lock.acquire(timeout=0.02):
                 break
             _held_for_fork.append(lock)
@@ -40,7 +40,8 @@ def _before_fork() -> None:
             return
         # Its holder may wait for one that is held here. It comes first next time, or a busy writer would never be without a lock.
         _after_fork()
-        locks.insert(0, locks.pop(i))
+        locks.remove(lock)
+        locks.insert(0, lock)
 
 
 def _after_fork() -> None:
