@@ -56,12 +56,14 @@ class Pass:
     def _go_on(self, start: int) -> None:
         """Go from row `start` on, with a learner that has a state."""
         state = self.core._writable()
+        if self.weights is not None:
+            self.core._check_weights(self.weights, state)
         grows = state.grow_classes or (self.learner._grows() if self.stages else state.grow_features)
         counts_twice = self.core.class_weight == "balanced" and state.rooms  # a row that has to wait for room would be
         if grows or counts_twice or any(stage._fields("stage") for stage in self.stages):
             guarded(lambda: self._walk(start), *self.steps)
             return
-        seen = self.learner._seen(self.X, [step._latest() for step in self.steps]) if self.stages else self.X
+        seen = self.learner._seen_now(self.X) if self.stages else self.X
         rows = self.core._rows(seen, state)
 
         def run() -> None:

@@ -32,6 +32,36 @@ class Bound:
     scores are checked in `run`, which all tables go through, and in `run_one`, which all single examples do.
     """
 
+    __slots__ = (
+        "_answers",
+        "_dense",
+        "_entries",
+        "_fixed",
+        "_ignores_new",
+        "_last",
+        "_room",
+        "_shape",
+        "_sparse",
+        "_strides",
+        "average",
+        "bias",
+        "code",
+        "count",
+        "dtype",
+        "edition",
+        "full",
+        "labels",
+        "learn_all",
+        "model",
+        "no_targets",
+        "none",
+        "predict_only",
+        "pulse",
+        "quick",
+        "state",
+        "width",
+    )
+
     def __init__(self, learner: Any, state: State) -> None:
         if flaw := state.flaw():
             raise RuntimeError(f"This {type(learner).__name__} can't be used any more: {flaw}. Load it again, or call fit.")
@@ -98,7 +128,8 @@ class Bound:
     def wider(self, state: State) -> Bound:
         """The binding of a state that has more features in the same arrays."""
         other = object.__new__(Bound)
-        other.__dict__.update(self.__dict__)
+        for name in Bound.__slots__:
+            setattr(other, name, getattr(self, name))
         other._know(state)
         return other
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from numbers import Integral, Real
-from operator import ior
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -440,10 +439,10 @@ class Learner(Estimator):
             bound = self._bind(state)
             block = rows.block(start + done, start + n, state.dtype, bound.bias)
             learn = bound.call(block, rows.width, codes[done:], rest(gate, done), scores[done:])
-            become = (ior, vars(self), {"_state": state, "_bound": bound if self._shown is None else None})
             if self._shown is None:
                 state.pulse |= 1  # see in_place
-            done += sum(while_true(learn, become)[:1])
+            self._bound = None
+            done += sum(while_true(learn, (object.__setattr__, self, "_state", state))[:1])
             if done < n:
                 roomier = self._with_room(state)
                 if roomier is None:

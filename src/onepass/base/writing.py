@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 import weakref
 from collections.abc import Callable
 from itertools import starmap, takewhile
@@ -31,15 +30,18 @@ def new_lock() -> Any:
 
 def _before_fork() -> None:
     """Wait until nobody writes: a child would inherit half a step, and a lock that nobody opens."""
+    locks = list(_locks)
     while True:
-        for lock in list(_locks):
-            if not lock.acquire(blocking=False):
+        for lock in locks:
+            if not lock.acquire(timeout=0.02):
                 break
             _held_for_fork.append(lock)
         else:
             return
+        # Its holder may wait for one that is held here. It comes first next time, or a busy writer would never be without a lock.
         _after_fork()
-        time.sleep(0.001)  # to wait with some locks in hand could be to wait for oneself
+        locks.remove(lock)
+        locks.insert(0, lock)
 
 
 def _after_fork() -> None:

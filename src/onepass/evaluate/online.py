@@ -20,7 +20,7 @@ from sklearn.utils import get_tags
 
 from onepass.base import Learner
 from onepass.base.estimator import are_named
-from onepass.base.inputs import as_csr
+from onepass.base.inputs import as_csr, from_csr
 from onepass.base.labels import classes_of, encode_labels, label_array
 from onepass.base.learner import Piece
 from onepass.datasets import Dataset
@@ -428,11 +428,9 @@ def check_probabilities(model: Any, door: str = "predict_proba") -> None:
 
 
 def rows(X: Any, start: int, stop: int) -> Any:
-    """Some rows of a table, without a copy."""
+    """Some rows of a table; numbers are not copied."""
     if isinstance(X, sp.csr_array | sp.csr_matrix):
-        bounds = X.indptr[start : stop + 1]
-        inside = slice(bounds[0], bounds[-1])
-        return type(X)((X.data[inside], X.indices[inside], bounds - bounds[0]), shape=(len(bounds) - 1, X.shape[1]))
+        return from_csr(X).part(start, stop).data
     return take(X, slice(start, stop))
 
 

@@ -295,8 +295,11 @@ class Pipeline(_BaseComposition):
 
     def _scores_now(self, X: Any) -> Array:
         """The scores of rows, (n, width), as the writer of this pipeline sees them."""
-        states = [step._latest() if step._state is None else step._state for step in self._all]
-        return self.learner._scores(self._seen(X, states), states[-1])
+        return self.learner._scores(self._seen_now(X), self.learner._writable())
+
+    def _seen_now(self, X: Any) -> Any:
+        """Rows as the learner sees them, as the writer of this pipeline sees the stages."""
+        return self._seen(X, [stage._readable() if stage._state is None else stage._state for stage in self.stages])
 
     def predict(self, X: Any) -> Array:
         """The label or number of each row."""

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from onepass.base.inputs import from_csr
 from onepass.streams.stream import Chunk, Chunks, Position
 
 
@@ -23,6 +24,8 @@ def cut(X: Any, y: Any, chunk: int, features: int | None) -> Chunks:
         raise ValueError(f"X has {rows} rows, but y has {len(y)}")
     if features is not None and (width > features or (width < features and not issparse(X))):
         raise ValueError(f"X has {width} features, but features={features}")
+    if issparse(X):
+        from_csr(X)  # refuses parts that can't be cut
     for start in range(0, rows, chunk):
         end = min(start + chunk, rows)
         part = _csr_rows(X, start, end, features or width) if issparse(X) else X[start:end]
@@ -125,7 +128,8 @@ def _csr(archive: zipfile.ZipFile, name: str, opened: ExitStack) -> tuple[int, C
             f"{name} is not a valid CSR matrix: its parts do not fit, or an index lies outside its {width} columns"
         )
 
-    if indptr.dtype.kind not in "iu" or indices.dtype.kind not in "iu":
+    whole = indptr.dtype.kind in "iu" and indices.dtype.kind in "iu"
+    if not whole or indptr.shape != (rows + 1,) or len(data.shape) != 1 or data.shape != indices.shape:
         refuse()
 
     def take(count: int) -> csr_array:
