@@ -137,15 +137,11 @@ def _csr(archive: zipfile.ZipFile, name: str, opened: ExitStack) -> tuple[int, C
         bounds = np.concatenate([before, indptr.take(count)])
         before = bounds[-1:]
         starts = bounds.astype(np.int64) - int(bounds[0])
-        if (np.diff(starts) < 0).any():
+        if (starts[1:] < starts[:-1]).any():
             refuse()
         values, places = _floats(data.take(int(starts[-1]))), indices.take(int(starts[-1]))
         if places.size and not 0 <= places.min() <= places.max() < width:
             refuse()
-        part = csr_array((values, places, starts), shape=(count, width))
-        if not part.has_canonical_format:
-            part = part.copy()  # of bytes that can't be written
-            part.sum_duplicates()
-        return part
+        return as_csr(csr_array((values, places, starts), shape=(count, width)))
 
     return rows, take
