@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from onepass.base.inputs import from_csr
+from onepass.base.inputs import as_csr, from_csr
 from onepass.streams.stream import Chunk, Chunks, Position
 
 
