@@ -898,7 +898,7 @@ def readers_and_a_writer(name: str, seconds: str) -> None:
     print(f"{count} answers, {versions} versions", file=sys.stderr)
 
 
-@pytest.mark.parametrize("name", ["PA, features and labels", "pipeline, features and labels", "kernel, slots"])
+@pytest.mark.parametrize("name", ["PAR, features", "pipeline, features and labels", "kernel, slots"])
 def test_readers_see_versions_that_were(name: str) -> None:
     assert in_a_process(readers_and_a_writer, name, "1.5") == "0 wrong, 0 errors [] []\n"
 

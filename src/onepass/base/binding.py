@@ -173,21 +173,13 @@ class Bound:
                 return None
             dense = self._dense or self._compile_dense(x, targets, share)
             return dense(x, targets, share)
-        row = self._row(x, share)
+        row = self.row(x, share)
         if row is None:
             return None
         sparse = self._sparse or self._compile_sparse(row, targets, share)
         return sparse(*row, targets, share)
 
-    def call_one(self, x: dict[str, Any], targets: Array, share: Any) -> tuple[Any, ...] | None:
-        """The entry point for one dict and its arguments; None for those that need a closer look."""
-        row = self._row(x, share)
-        if row is None:
-            return None
-        sparse = self._sparse or self._compile_sparse(row, targets, share)
-        return sparse, *row, targets, share
-
-    def _row(self, x: Any, share: Any) -> tuple[Array, Array, Array] | None:
+    def row(self, x: Any, share: Any) -> tuple[Array, Array, Array] | None:
         """A dict as the parts of a sparse row."""
         if type(x) is not dict or not self._answers:
             return None

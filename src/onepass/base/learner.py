@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from numbers import Integral, Real
+from operator import iadd, ior
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -16,10 +17,11 @@ from onepass.base.estimator import Estimator, are_named
 from onepass.base.inputs import Rows, check_name, named_values, one_row, rows_of
 from onepass.base.knowledge import Door, Start
 from onepass.base.state import COMPANIONS, Array, State
-from onepass.base.writing import at_once, guarded, in_place, steadily, while_true
+from onepass.base.writing import guarded, in_place, steadily, while_true
 from onepass.compiled.average import DECAY, HALF_LIFE, UNIFORM
 from onepass.compiled.gates import Active
 from onepass.compiled.loop import Weights
+from onepass.compiled.rows import SparseRows
 
 Piece = tuple[Any, Array]  # the classes known at the time, and scores
 
@@ -286,16 +288,21 @@ class Learner(Estimator):
             return one.run_one(named, code, one.full)
         for name in newcomers:
             check_name(name)
+        self._check_named(named)  # what has no weight yet does not show in the score
         wider = state.widened(state.n_features + len(newcomers), newcomers)
         bound = wider.bound = one.wider(wider) if wider.arrays is state.arrays else self._bind(wider)
-        call = bound.call_one(named, code, bound.full)
-        if call is None:
+        row = bound.row(named, bound.full)
+        if row is None:
             return None
-        become = (object.__setattr__, self)
-        *_, answer = at_once((*become, "_state", wider), (*become, "_bound", bound), call)
-        if answer != answer:
-            at_once((*become, "_state", state), (*become, "_bound", one))
-        return answer
+        block, scores = SparseRows(*row, bound.bias), np.empty((1, bound.width), bound.dtype)
+        learn = bound.call(block, wider.n_features, code, bound.learn_all, scores)
+        become = (ior, vars(self), {"_state": wider, "_bound": bound})
+        pulse = wider.pulse  # that of the old state, too, if there was room in its arrays: odd until all see the new one
+        try:
+            done = while_true((ior, pulse, 1), learn, become, (iadd, pulse, 1))
+        finally:
+            pulse += pulse % 2
+        return 0.0 if len(done) == 4 else None
 
     # --- the pass ---
 

@@ -92,7 +92,7 @@ class Uniclass(OutlierMixin, Learner):
         answer = one.run_one(x, one.no_targets, one.none)
         if answer is None and isinstance(x, Mapping):
             answer = one.run_one(named_values(x), one.no_targets, one.none)
-        if answer is None or answer != answer:
+        if answer is None or answer != answer or one.state is not self._latest():  # see Classifier.predict_one
             return self._read(lambda state: float(self._scores(one_row(x), state).item()))
         return float(answer)
 

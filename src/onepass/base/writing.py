@@ -12,7 +12,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from itertools import starmap, takewhile
-from operator import call, iadd, ior
+from operator import call, iadd, ior, is_
 from typing import Any
 
 TRIES = 4  # so often does a reader read before it asks a writer to wait
@@ -120,6 +120,8 @@ def steadily(read: Callable[[list[Any]], Any], states: Callable[[], list[Any]], 
         taken = states()
         pulse = taken[-1].pulse
         before = int(pulse[0])
+        if not all(map(is_, taken, states())):
+            continue  # the counter may be that of a state with more features, in the same arrays
         try:
             answer = read(taken)
         except Exception:
