@@ -16,7 +16,7 @@ from onepass.compiled.rules import rival
 
 LEARN = """
 from onepass import PAClassifier
-from onepass.compiled.loop import run_dense
+from onepass.compiled.chain import run_dense
 model = PAClassifier(variant="II", C=1.0, fit_intercept=False, classes=[-1, 1])
 model.partial_fit([[1.0, 2.0], [3.0, -1.0]], [1, -1])
 print(model.coef_.tolist(), type(run_dense._cache).__name__)

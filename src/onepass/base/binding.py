@@ -14,9 +14,10 @@ from numpy import frombuffer, ndarray
 from onepass.base.inputs import Places, places, readonly
 from onepass.base.state import Array, State
 from onepass.compiled.average import Averaged, Lazy, NoAverage, Strided
+from onepass.compiled.chain import Before, End, run_dense, run_sparse
 from onepass.compiled.gates import Active, Balanced
 from onepass.compiled.kernel import machine_code
-from onepass.compiled.loop import Weights, run, run_dense, run_sparse
+from onepass.compiled.loop import Weights, run
 from onepass.compiled.pocket import Pocket
 from onepass.compiled.rows import DenseRows
 from onepass.compiled.scaled import AveragedScaled, LazyScaled, Scaled
@@ -32,36 +33,6 @@ class Bound:
     scores are checked in `run`, which all tables go through, and in `run_one`, which all single examples do.
     """
 
-    __slots__ = (
-        "_answers",
-        "_dense",
-        "_entries",
-        "_fixed",
-        "_ignores_new",
-        "_last",
-        "_room",
-        "_shape",
-        "_sparse",
-        "_strides",
-        "average",
-        "bias",
-        "code",
-        "count",
-        "dtype",
-        "edition",
-        "full",
-        "labels",
-        "learn_all",
-        "model",
-        "no_targets",
-        "none",
-        "predict_only",
-        "pulse",
-        "quick",
-        "state",
-        "width",
-    )
-
     def __init__(self, learner: Any, state: State) -> None:
         if flaw := state.flaw():
             raise RuntimeError(f"This {type(learner).__name__} can't be used any more: {flaw}. Load it again, or call fit.")
@@ -69,7 +40,7 @@ class Bound:
         self.average: Any = NoAverage(0)
         arrays = self._averaging(learner, state)
         self.model = learner._record(state, arrays)
-        self.state, self.dtype, self.count, self.pulse = state, dtype, state.arrays["count"], state.pulse
+        self.state, self.dtype, self.count, self.pulse = state, dtype, state.arrays["count"], np.asarray(state.pulse)
         self.edition = learner._edition
         self.bias = dtype.type(1 if learner.fit_intercept else 0)
         self.no_targets = learner._no_codes(state)
@@ -87,12 +58,12 @@ class Bound:
         )
         self.code = learner._coder(state)
         self._entries: dict[Any, Callable[..., int]] = {}
-        self._fixed = (self.model, self.average, self.bias, self.width, self.count, self.pulse)
+        self._chain: Any = End(self.bias)
         self._strides = (dtype.itemsize,)
         self._dense: Callable[..., float] | None = None
         self._sparse: Callable[..., float] | None = None
-        self._answers = state.classes is None or bool(labels)  # else every example needs a closer look
-        self._know(state)
+        self._answers = self._takes_dicts = state.classes is None or bool(labels)  # else every example needs a closer look
+        self._enter_by(state, ignores_new=not state.foresees)
 
     def _averaging(self, learner: Any, state: State) -> dict[str, Any]:
         """The arrays as the rule sees them, where there is an average beside them."""
@@ -119,18 +90,35 @@ class Bound:
             self.average = Strided(learner._record(state, means), arrays["clock"], BLEND_EVERY)
         return arrays
 
-    def _know(self, state: State) -> None:
-        self.state, self._room = state, state.room
-        self._ignores_new = not state.foresees
-        self._shape = (state.n_features if self._answers else -1,)
+    def _enter_by(self, entrance: State, *, ignores_new: bool) -> None:
+        """Take single examples with the features of this state; whether a prediction leaves out those that are new."""
+        self._entrance, self._ignores_new = entrance, ignores_new
+        self._shape = (entrance.n_features if self._answers else -1,)
         self._last: Places | None = None
+
+    def _like(self, **changes: Any) -> Bound:
+        other = object.__new__(Bound)
+        other.__dict__.update(self.__dict__, **changes)
+        return other
 
     def wider(self, state: State) -> Bound:
         """The binding of a state that has more features in the same arrays."""
-        other = object.__new__(Bound)
-        for name in Bound.__slots__:
-            setattr(other, name, getattr(self, name))
-        other._know(state)
+        other = self._like(state=state)
+        other._enter_by(state, ignores_new=not state.foresees)
+        return other
+
+    def behind(self, stages: list[tuple[Any, State, int]]) -> Bound | None:
+        """The binding for single examples that come through stages, given by their records, states and widths; None where a stage
+        gives rows that the next one does not take."""
+        entrance = stages[0][1]
+        chain, wanted = self._chain, self.state.n_features
+        for record, state, width in reversed(stages):
+            if width != wanted or state.flaw() is not None:
+                return None
+            chain, wanted = Before(record, chain), state.n_features
+        other = self._like(_chain=chain, _dense=None, _sparse=None)
+        other._takes_dicts = self._takes_dicts and self.dtype == np.float64  # stages keep to the type of what comes
+        other._enter_by(entrance, ignores_new=not entrance.grow_features)
         return other
 
     def run(self, rows: Any, width: int, targets: Array, gate: Any, scores: Array) -> int:
@@ -152,7 +140,7 @@ class Bound:
         """Raise ValueError unless the loop stays within all arrays. That sparse rows lie within their width is seen to where rows are
         made."""
         n, values = len(scores), rows.values
-        sound = width <= self._room and values.dtype == self.dtype
+        sound = width <= self.state.room and values.dtype == self.dtype
         if type(rows) is DenseRows:
             sound = sound and values.ndim == 2 and values.shape[1] == width and len(values) >= n
         else:
@@ -181,12 +169,13 @@ class Bound:
 
     def row(self, x: Any, share: Any) -> tuple[Array, Array, Array] | None:
         """A dict as the parts of a sparse row."""
-        if type(x) is not dict or not self._answers:
+        if type(x) is not dict or not self._takes_dicts:
             return None
         last = self._last
         if last is None or last[0] != [*x]:
-            ignore_new = self._ignores_new if share is self.none else not self.state.grow_features
-            last = places(self.state.names, self.state.n_features, x, ignore_new, self.dtype)
+            entrance = self._entrance
+            ignore_new = self._ignores_new if share is self.none else not entrance.grow_features
+            last = places(entrance.names, entrance.n_features, x, ignore_new, self.dtype)
             if last is None:
                 return None
             if len(last[2]) == len(x):  # a dict with features that are not known is not worth remembering
@@ -199,13 +188,16 @@ class Bound:
         return indptr, indices, values if order is None else values[order]
 
     def _compile_dense(self, x: Array, targets: Array, share: Any) -> Callable[..., float]:
-        self._dense = partial(machine_code(run_dense, *self._fixed, readonly(x), targets, share), *self._fixed)
+        self._dense = self._entry(run_dense, readonly(x), targets, share)
         return self._dense
 
     def _compile_sparse(self, row: tuple[Array, Array, Array], targets: Array, share: Any) -> Callable[..., float]:
-        entry = machine_code(run_sparse, *self._fixed, *map(readonly, row), targets, share)
-        self._sparse = partial(entry, *self._fixed)
+        self._sparse = self._entry(run_sparse, *map(readonly, row), targets, share)
         return self._sparse
+
+    def _entry(self, kernel: Any, *example: Any) -> Callable[..., float]:
+        fixed = (self._chain, self.model, self.average, self.width, self.count, self.pulse)
+        return partial(machine_code(kernel, *fixed, *example), *fixed)
 
 
 def _as_long(gate: Any, n: int) -> bool:

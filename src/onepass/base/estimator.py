@@ -140,7 +140,7 @@ class Estimator(BaseEstimator):
         old = self._state
         self._bound = None
         if old is not None and state.pulse is not old.pulse and old.pulse[0] % 2:
-            state.pulse += 1
+            state.pulse[0] += 1
         self._state = state
 
     def _in_peace(self, read: Callable[[State], Any]) -> Any:

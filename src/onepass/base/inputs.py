@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import pairwise
+from functools import lru_cache
 from struct import Struct
 from typing import Any, NoReturn
 
@@ -250,17 +250,27 @@ def named_values(x: Mapping[str, Any]) -> dict[str, float]:
 Places = tuple[list[str], Any, Any, Any, Callable[..., bytes]]
 
 
+NUMBERS = {float, int, bool, np.float64}
+
+
 def places(names: Names | None, n: int, x: dict[str, Any], ignore_new: bool, dtype: np.dtype[Any]) -> Places | None:
     """The places of a dict's features among the first n, good for every dict with the same keys in the same order; None if it needs a
     closer look."""
-    if names is None or not all(isinstance(value, float | int) for value in x.values()):
+    values = x.values()
+    if names is None or not ({*map(type, values)} <= NUMBERS or all(isinstance(value, float | int) for value in values)):
         return None
-    found = [(j, position) for position, name in enumerate(x) if (j := names.place(name, n)) is not None]
-    if len(found) < len(x) and not ignore_new:
+    found = names.places(x, n)
+    new = None in found
+    if new and not ignore_new:
         return None
-    order = None
-    if len(found) < len(x) or any(a > b for a, b in pairwise(found)):
-        found.sort()
-        order = np.array([position for _, position in found], np.intp)
-    indptr, indices = np.array([0, len(found)], np.int32), np.array([j for j, _ in found], np.int32)
-    return list(x), indptr, indices, order, Struct(f"{len(x)}{dtype.char}").pack
+    known = [(j, position) for position, j in enumerate(found) if j is not None]
+    ascending = sorted(known)
+    order = np.array([position for _, position in ascending], np.intp) if new or ascending != known else None
+    indptr, pack = _packing(len(known), len(x), dtype.char)
+    return list(x), indptr, np.array([j for j, _ in ascending], np.int32), order, pack
+
+
+@lru_cache(1024)
+def _packing(entries: int, numbers: int, kind: str) -> tuple[Any, Callable[..., bytes]]:
+    """The bounds of a row of so many entries, and the function that packs so many numbers."""
+    return readonly(np.array([0, entries], np.int32)), Struct(f"{numbers}{kind}").pack

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from numbers import Integral, Real
-from operator import iadd, ior
+from operator import ior
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -117,6 +117,10 @@ class Learner(Estimator):
     def _width(self, state: State) -> int:
         """How many scores an example has."""
         return 1
+
+    def _said(self, one: Bound, answer: float) -> Any:
+        """What the answer of `Bound.run_one` means to users; None where it takes more than one number to tell."""
+        return None
 
     @property
     def n_iter_(self) -> int:
@@ -283,7 +287,8 @@ class Learner(Estimator):
         """Learn from a dict with text or new features. None or NaN, and nothing has changed, if it needs a closer look."""
         state, named = one.state, named_values(x)
         assert state.names is not None
-        newcomers = [name for name in named if state.names.place(name, state.n_features) is None] if state.grow_features else []
+        found = state.names.places(named, state.n_features)
+        newcomers = [name for name, j in zip(named, found, strict=True) if j is None] if state.grow_features else []
         if not newcomers:
             return one.run_one(named, code, one.full)
         for name in newcomers:
@@ -299,10 +304,11 @@ class Learner(Estimator):
         become = (ior, vars(self), {"_state": wider, "_bound": bound})
         pulse = wider.pulse  # that of the old state, too, if there was room in its arrays: odd until all see the new one
         try:
-            done = while_true((ior, pulse, 1), learn, become, (iadd, pulse, 1))
+            pulse[0] |= 1
+            done = while_true(learn, become)
         finally:
-            pulse += pulse % 2
-        return 0.0 if len(done) == 4 else None
+            pulse[0] += pulse[0] % 2
+        return 0.0 if len(done) == 2 else None
 
     # --- the pass ---
 
@@ -447,7 +453,7 @@ class Learner(Estimator):
             block = rows.block(start + done, start + n, state.dtype, bound.bias)
             learn = bound.call(block, rows.width, codes[done:], rest(gate, done), scores[done:])
             if self._shown is None:
-                state.pulse |= 1  # see in_place
+                state.pulse[0] |= 1  # see in_place
             self._bound = None
             done += sum(while_true(learn, (object.__setattr__, self, "_state", state))[:1])
             if done < n:

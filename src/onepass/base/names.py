@@ -21,6 +21,11 @@ class Names:
         j = self._places.get(name)
         return j if j is not None and j < n else None
 
+    def places(self, names: Iterable[str], n: int) -> list[int | None]:
+        """The places of some names among the first n, None for each that is not one of them."""
+        found = list(map(self._places.get, names))
+        return found if len(self._order) == n else [j if j is not None and j < n else None for j in found]
+
     def first(self, n: int) -> list[str]:
         """The first n names."""
         return self._order[:n]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from struct import error as StructError
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,16 +11,15 @@ from sklearn.base import TransformerMixin
 from sklearn.utils._param_validation import StrOptions
 
 from onepass.base.estimator import Estimator, are_named
-from onepass.base.inputs import FLOATS, Places, Rows, one_row, places, readonly, rows_of
+from onepass.base.inputs import Rows, one_row, readonly, rows_of
 from onepass.base.knowledge import WHOLE, Door
 from onepass.base.state import Array, State
 from onepass.base.writing import guarded
+from onepass.compiled.chain import run_stage
 from onepass.compiled.kernel import machine_code
-from onepass.compiled.rows import DenseRows, SparseRows
 
 FLOAT64 = np.dtype(np.float64)
 
-ZERO = np.float64(0)
 _entries: dict[Any, Callable[..., Any]] = {}
 
 
@@ -43,10 +40,13 @@ class Stage(TransformerMixin, Estimator):
 
     # --- what a subclass says ---
 
-    def _call(self, state: State, block: Any, taught: Array, out: Array) -> tuple[Any, ...]:
-        """The call that writes the numbers of a block after the stage to `out`, and then learns from the rows t with taught[t]: a
-        kernel, the block, and arguments whose types are always the same. The kernel answers 1."""
+    def _record(self, state: State) -> Any:
+        """A state and the parameters as the record that kernels take, of types that are always the same (`compiled/chain.py`)."""
         raise NotImplementedError
+
+    def _width(self, state: State) -> int:
+        """How many columns rows have after the stage."""
+        return state.n_features
 
     def _out(self, state: State, rows: Rows) -> Any:
         """Room for the numbers of rows after the stage."""
@@ -54,11 +54,11 @@ class Stage(TransformerMixin, Estimator):
 
     def _transformed(self, state: State, rows: Rows, taught: Array) -> Rows:
         """The rows after the stage."""
-        out = self._out(state, rows)
+        out, record = self._out(state, rows), self._record(state)
         for start, stop in rows.blocks():
             block = rows.block(start, stop, rows.dtype, rows.dtype.type(0))
             span = slice(start, stop) if self._fixes_width else rows.span(start, stop)
-            run(self._call(state, block, taught[start:stop], out[span]))
+            _run(record, block, taught[start:stop], out[span])
         return Rows(out) if self._fixes_width else rows.with_values(out)
 
     # --- the doors ---
@@ -122,31 +122,6 @@ class Stage(TransformerMixin, Estimator):
             return X
         return self._named_rows(X, state, grow=state.grow_features)[0] if are_named(X) else self._rows(X, state)
 
-    def _row(self, x: Any, state: State) -> Any:
-        """One example as a record, for the common cases; None for those that need a closer look."""
-        if type(x) is np.ndarray:
-            if x.shape == (state.n_features,) and x.dtype in FLOATS and x.strides == (x.itemsize,):
-                return DenseRows(x[None], x.dtype.type(0))
-        elif type(x) is dict:
-            last: Places | None = state.bound  # the places of the last dict's features; a stage has no records to bind
-            if last is None or last[0] != list(x):
-                last = state.bound = places(state.names, state.n_features, x, False, FLOAT64)
-            if last is not None:
-                _, indptr, indices, order, pack = last
-                try:
-                    values = np.frombuffer(pack(*x.values()), FLOAT64)
-                except (StructError, OverflowError):
-                    return None
-                return SparseRows(indptr, indices, values if order is None else values[order], ZERO)
-        return None
-
-    def _one(self, state: State, block: Any, out: Array) -> Any:
-        """One row after the stage, whose numbers are in `out`."""
-        return block._replace(values=out)
-
-    def _room_for_one(self, state: State, block: Any) -> Array:
-        return np.empty_like(block.values)
-
     def _learn_transform(self, X: Any, weights: Array | None, door: Door) -> Rows:
         rows = self._enter(X, weights, door).settled()
         self._check_finite(rows, rows.dtype)
@@ -168,16 +143,11 @@ class Stage(TransformerMixin, Estimator):
         return rows
 
 
-def entry_of(call: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A call of a kernel, by its machine code for this kind of block."""
-    kernel, block = call[:2]
-    key = (kernel, type(block), block.values.dtype.num, block[0].dtype.num)
-    entry = _entries.get(key)
+def _run(record: Any, block: Any, taught: Array, out: Array) -> None:
+    """Take rows through a stage, by the machine code for stages and rows of their kinds."""
+    kind = (type(record), type(block), block.values.dtype.num, block[0].dtype.num)
+    entry = _entries.get(kind)
     if entry is None:
         typed = type(block)(*map(readonly, block[:-1]), block[-1])
-        entry = _entries[key] = machine_code(kernel, typed, *call[2:])
-    return entry, *call[1:]
-
-
-def run(call: tuple[Any, ...]) -> None:
-    operator.call(*entry_of(call))
+        entry = _entries[kind] = machine_code(run_stage, record, typed, taught, out)
+    entry(record, block, taught, out)

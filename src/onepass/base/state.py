@@ -67,12 +67,13 @@ class Field:
 SCALE = Field("one", start=1.0, exact=True)
 
 
-def no_steps() -> Array:
-    """The counter of a state that nobody has written to: see `compiled/pulse.py`."""
-    return np.zeros(1, np.int64)
+def no_steps() -> memoryview:
+    """The counter of a state that nobody has written to: see `compiled/pulse.py`. Python counts in a view of it many times as
+    quickly as in an array."""
+    return np.zeros(1, np.int64).data
 
 
-@dataclass
+@dataclass(eq=False)
 class State:
     """Arrays by name, and what they are about. Arrays may hold spare room at the end of their features axis, and in their rooms.
 
@@ -95,13 +96,16 @@ class State:
     classes: Array | None = None
     names: Names | None = None  # of the features, where they have names
     arrays: dict[str, Array] = field(default_factory=dict)
-    pulse: Array = field(default_factory=no_steps)
+    pulse: memoryview = field(default_factory=no_steps)
     bound: Any = field(
         default=None, init=False, repr=False
     )  # the records and entry points for these arrays, once they are made
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "bound": None}
+        return {name: value for name, value in self.__dict__.items() if name not in ("bound", "pulse")}
+
+    def __setstate__(self, content: dict[str, Any]) -> None:
+        self.__dict__.update(content, bound=None, pulse=no_steps())
 
     def _but(self, **changes: Any) -> State:
         """Another state that is like this one but for some changes."""

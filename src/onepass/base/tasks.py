@@ -112,6 +112,9 @@ class Classifier(Labelled):
         # Another state may have more features in the same arrays: those of this one have then learned from features it does not know.
         if answer is None or answer != answer or one.state is not self._latest():
             return self._read(lambda state: self._decided(self._scores(one_row(x), state), state))
+        return self._said(one, answer)
+
+    def _said(self, one: Bound, answer: float) -> Any:
         return one.labels[int(answer >= 0 if one.width == 1 else answer)]
 
     def _decided(self, scores: Array, state: State) -> Any:
@@ -286,6 +289,9 @@ class Regressor(RegressorMixin, Learner):
         answer = one.run_one(x, one.no_targets, one.none)
         if answer is None or answer != answer or one.state is not self._latest():  # see Classifier.predict_one
             return self._read(lambda state: self._decided(self._scores(one_row(x), state), state))
+        return answer
+
+    def _said(self, one: Bound, answer: float) -> float:
         return answer
 
     def _decided(self, scores: Array, state: State) -> float:

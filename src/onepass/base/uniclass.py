@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import OutlierMixin
 
+from onepass.base.binding import Bound
 from onepass.base.inputs import Rows, named_values, one_row
 from onepass.base.knowledge import Start
 from onepass.base.learner import Learner, Piece
@@ -100,6 +101,9 @@ class Uniclass(OutlierMixin, Learner):
 
     def _decided(self, scores: Array, state: State) -> int:
         return _side(scores.item())
+
+    def _said(self, one: Bound, answer: float) -> int:
+        return _side(answer)
 
     def _targets(self, y: Any, n: int) -> Array:
         return np.zeros(n)

@@ -12,7 +12,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from itertools import starmap, takewhile
-from operator import call, iadd, ior, is_
+from operator import call, ior, is_, setitem
 from typing import Any
 
 TRIES = 4  # so often does a reader read before it asks a writer to wait
@@ -71,18 +71,21 @@ def guarded(work: Callable[[], Any], *steps: Any) -> Any:
     """What `work` gives. Readers see the steps as they are now until it ends; if it raises, that is how they stay."""
     mine = [step for step in steps if step._shown is None]  # the others are guarded already
     saved = [None if step._state is None else step._state.set_aside() for step in mine]
+    show: list[tuple[Any, ...]] = [
+        (ior, vars(step), {"_bound": None, "_shown": (state,)}) for step, state in zip(mine, saved, strict=True)
+    ]
     pulses = [step._state.pulse for step in mine if step._state is not None]
-    nothing = [None] * len(mine)
-    unbind = _assignments(mine, "_bound", nothing)
-    show = [*unbind, *_assignments(mine, "_shown", [(state,) for state in saved])]
-    show += [(ior, pulse, 1) for pulse in pulses]  # for a reader that took the state a moment ago
-    hide = _assignments(mine, "_shown", nothing)
-    undo = starmap(call, [*unbind, *_assignments(mine, "_state", saved), *hide])
+    show += [(setitem, pulse, 0, pulse[0] | 1) for pulse in pulses]  # for a reader that took the state a moment ago
+    hide = [(ior, vars(step), {"_shown": None}) for step in mine]
+    back = [
+        (ior, vars(step), {"_bound": None, "_state": state, "_shown": None}) for step, state in zip(mine, saved, strict=True)
+    ]
+    undo = starmap(call, back)
     try:
         at_once(*show)
         answer = work()
         latest = [step._state.pulse for step in mine if step._state is not None]
-        at_once(*[(iadd, pulse, pulse % 2) for pulse in latest], *hide)
+        at_once(*[(setitem, pulse, 0, pulse[0] + pulse[0] % 2) for pulse in latest], *hide)
     except BaseException:
         _ = [*undo]  # not a call: no Ctrl-C comes before it
         raise
@@ -93,14 +96,10 @@ def in_place(work: Callable[[], Any], learner: Any) -> Any:
     """What `work` gives, which may change the numbers of a learner whose state is too large to be copied. Readers are told: its pulse
     is odd, and so is that of every larger state that it becomes."""
     try:
-        learner._state.pulse |= 1
+        learner._state.pulse[0] |= 1
         return work()
     finally:
-        learner._state.pulse += learner._state.pulse % 2  # not a call either
-
-
-def _assignments(steps: list[Any], name: str, values: list[Any]) -> list[tuple[Any, ...]]:
-    return [(object.__setattr__, step, name, value) for step, value in zip(steps, values, strict=True)]
+        learner._state.pulse[0] += learner._state.pulse[0] % 2  # not a call either
 
 
 def one_lock(steps: list[Any]) -> Any:
@@ -119,7 +118,7 @@ def steadily(read: Callable[[list[Any]], Any], states: Callable[[], list[Any]], 
     for _ in range(TRIES):
         taken = states()
         pulse = taken[-1].pulse
-        before = int(pulse[0])
+        before = pulse[0]
         if not all(map(is_, taken, states())):
             continue  # the counter may be that of a state with more features, in the same arrays
         try:

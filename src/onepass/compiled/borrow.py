@@ -17,6 +17,11 @@ def borrowed(value: Any) -> Any:
     return value
 
 
+def lent(array: Any) -> Any:
+    """The same array, borrowed and not to be written: what data that comes in is to kernels."""
+    return array
+
+
 def held(value: Any) -> None:
     """Hold the owner of borrowed arrays up to here."""
 
@@ -27,6 +32,14 @@ def _without_owner(typing_context: Any, value: Any) -> Any:
         return _strip(context, builder, signature.return_type, arguments[0])
 
     return value(value), generate
+
+
+@intrinsic
+def _read_only(typing_context: Any, array: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _strip(context, builder, array, arguments[0])  # a type that can't be written has the same layout
+
+    return array.copy(readonly=True)(array), generate
 
 
 def _strip(context: Any, builder: Any, kind: Any, value: Any) -> Any:
@@ -49,6 +62,14 @@ def _strip(context: Any, builder: Any, kind: Any, value: Any) -> Any:
 def _(value: Any) -> Any:
     def implementation(value: Any) -> Any:
         return _without_owner(value)  # type: ignore[call-arg]
+
+    return implementation
+
+
+@overload(lent, strict=False)
+def _(array: Any) -> Any:
+    def implementation(array: Any) -> Any:
+        return _read_only(array)  # type: ignore[call-arg]
 
     return implementation
 

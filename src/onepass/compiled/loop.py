@@ -10,8 +10,7 @@ import numpy as np
 from onepass.compiled.average import room, show, tick
 from onepass.compiled.borrow import borrowed, held
 from onepass.compiled.kernel import kernel, routine
-from onepass.compiled.pulse import begin_step, end_step, moment, still
-from onepass.compiled.rows import DenseRows, SparseRows, row
+from onepass.compiled.rows import row
 from onepass.compiled.rules import PASSIVE, learn, score, scratch, seat, settle
 from onepass.compiled.verb import verb
 
@@ -74,62 +73,3 @@ def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count:
         count[T], count[UPDATES] = seen, updates
     held((own, own_spare))
     return done
-
-
-# The same loop on one row, with flat arguments and one number for an answer: to make and take apart records and arrays of rows and
-# scores costs more than to learn from them. The answer is the score, or the index of the largest of several; NaN for a bad row.
-# Single examples are learned from in place, whoever reads: a reader whose row a step came between scores it again, and after so many
-# times has no answer either.
-PATIENCE = 1000
-
-
-@routine
-def answer(model: Any, average: Any, X: Any, y: Any, share: Any, width: Any, count: Any, pulse: Any) -> Any:
-    scores = np.empty((1, width), X.values.dtype)
-    gate = Weights(scores[0, :0], share)
-    if share > 0:
-        begin_step(pulse)
-        done = run(model, average, X, y, gate, scores, count)
-        end_step(pulse)
-    else:
-        done = 0
-        for _ in range(PATIENCE):
-            before = moment(pulse)
-            done = run(model, average, X, y, gate, scores, count)
-            if still(pulse, before):
-                break
-            done = 0
-    if done == 0:
-        return np.nan
-    best = 0
-    for k in range(1, width):
-        if scores[0, k] > scores[0, best]:
-            best = k
-    return np.float64(best) if width > 1 else np.float64(scores[0, 0])
-
-
-# What stays the same from call to call comes first, so that it can be bound.
-
-
-@kernel
-def run_dense(model: Any, average: Any, bias: Any, width: Any, count: Any, pulse: Any, values: Any, y: Any, share: Any) -> Any:
-    """The loop on one dense row, of weight `share`."""
-    return answer(model, average, DenseRows(values.reshape(1, len(values)), bias), y, share, width, count, pulse)
-
-
-@kernel
-def run_sparse(
-    model: Any,
-    average: Any,
-    bias: Any,
-    width: Any,
-    count: Any,
-    pulse: Any,
-    indptr: Any,
-    indices: Any,
-    values: Any,
-    y: Any,
-    share: Any,
-) -> Any:
-    """The loop on one sparse row, of weight `share`."""
-    return answer(model, average, SparseRows(indptr, indices, values, bias), y, share, width, count, pulse)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral, Real
@@ -14,31 +15,39 @@ from onepass.base import Field, Stage, State
 from onepass.base.inputs import Rows, one_row
 from onepass.base.knowledge import Start
 from onepass.base.state import Array
-from onepass.compiled.kernel import kernel
+from onepass.compiled.chain import change, makes_columns
 from onepass.compiled.loop import T
 from onepass.compiled.prototypes import Prototypes, differs, gap2, in_use, take_in
-from onepass.compiled.rows import DenseRows, row
+from onepass.compiled.rows import row
+
+Bases = namedtuple("Bases", "sums squares counts gamma count")
 
 
-@kernel
-def run_bases(X: Any, sums: Any, squares: Any, counts: Any, gamma: Any, count: Any, taught: Any, out: Any) -> Any:
+def _bases(stage: Any, X: Any) -> Any:
+    return np.empty((1, len(stage.counts)), X.values.dtype)
+
+
+makes_columns(Bases, _bases)
+
+
+@change.form(Bases)
+def _(stage: Any, X: Any, taught: Any, out: Any) -> Any:
     """out = the bases of each row, at the centres that were known before it; a row t with taught[t] may then become a centre."""
-    centres = Prototypes(sums, squares, counts)
+    centres = Prototypes(stage.sums, stage.squares, stage.counts)
     held = in_use(centres)
     for t in range(len(out)):
         x, new = row(X, t), True
         for k in range(held):
             distance2 = gap2(centres, x, k)
-            out[t, k] = np.exp(-gamma * distance2)
+            out[t, k] = np.exp(-stage.gamma * distance2)
             new &= differs(centres, k, distance2)
         for k in range(held, out.shape[1]):
             out[t, k] = 0
         if taught[t]:
-            count[T] += 1
-            if new and held < len(counts):
+            stage.count[T] += 1
+            if new and held < len(stage.counts):
                 take_in(centres, x, held)
                 held += 1
-    return 1
 
 
 class RBFBasis(Stage):
@@ -160,16 +169,12 @@ class RBFBasis(Stage):
             state = state.foreseeing(rows.width)
         return super()._transformed(state, rows, taught)
 
+    def _width(self, state: State) -> int:
+        return state.sizes["bases"]
+
     def _out(self, state: State, rows: Rows) -> Any:
         return np.empty((rows.n, state.sizes["bases"]), rows.dtype)
 
-    def _one(self, state: State, block: Any, out: Array) -> Any:
-        return DenseRows(out, block.bias)
-
-    def _room_for_one(self, state: State, block: Any) -> Array:
-        return np.empty((1, state.sizes["bases"]), block.values.dtype)
-
-    def _call(self, state: State, block: Any, taught: Array, out: Array) -> tuple[Any, ...]:
+    def _record(self, state: State) -> Bases:
         arrays = state.arrays
-        centres = arrays["sums"], arrays["squares"], arrays["counts"]
-        return run_bases, block, *centres, float(self.gamma), arrays["count"], taught, out
+        return Bases(arrays["sums"], arrays["squares"], arrays["counts"], float(self.gamma), arrays["count"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from itertools import pairwise, starmap
-from operator import attrgetter, call
+from itertools import pairwise
+from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
@@ -14,18 +14,18 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _BaseComposition, available_if
 
 from onepass.base import Learner, ModelFileError, Stage
+from onepass.base.binding import Bound
 from onepass.base.estimator import are_named
 from onepass.base.inputs import BLOCK_ROWS, Rows, one_row, rows_of
 from onepass.base.knowledge import WHOLE, Door
 from onepass.base.learner import Piece
 from onepass.base.saving import pack_steps, write
-from onepass.base.stage import entry_of, run
 from onepass.base.state import Array
 from onepass.base.tasks import table_door
 from onepass.base.writing import guarded, one_lock, steadily
 
-TAUGHT, NOT_TAUGHT = np.ones(1, bool), np.zeros(1, bool)
 SEEN = attrgetter("_shown", "_state")
+NOW = attrgetter("_shown", "_state", "_edition")
 
 
 def pipeline(*steps: Any) -> Pipeline:
@@ -69,6 +69,8 @@ class Pipeline(_BaseComposition):
     >>> round(model.predict_one({"metres": 150.0}), 1)
     1.5
     """
+
+    _chained: tuple[Any, Any] = (None, None)  # what `_chain` gave last, and for which versions of the steps
 
     def __init__(self, steps: list[tuple[str, Any]]) -> None:
         self.steps = steps
@@ -122,7 +124,9 @@ class Pipeline(_BaseComposition):
 
     def __getstate__(self) -> dict[str, Any]:
         """All steps as of one moment."""
-        return {**super().__getstate__(), "steps": self.copy().steps}
+        content = {**super().__getstate__(), "steps": self.copy().steps}
+        content.pop("_chained", None)
+        return content
 
     def __copy__(self) -> Self:
         return self.copy()  # two pipelines on the same steps would each learn for both
@@ -167,10 +171,34 @@ class Pipeline(_BaseComposition):
     def learn_one(self, x: Any, y: Any = None, w: float = 1.0) -> None:
         """Learn from one example: a dict of features, a 1-d array or a sparse row. `w` is its weight."""
         with self._writing():
-            if w != 1.0 or not self._learn_quickly(x, y):
+            one = self._chain() if w == 1.0 else None
+            try:
+                code = None if one is None else one.code(y)
+            except TypeError:  # a list or the like, which a closer look will call no label
+                code = None
+            answer = None if one is None or code is None else one.run_one(x, code, one.full)
+            if answer is None or answer != answer:
                 door = Door(labels_come=True, features_come=isinstance(x, Mapping))
                 self._learn(one_row(x), [y], None if w == 1.0 else [w], door)
-                self.learner._keep_bound()
+
+    def _chain(self) -> Bound | None:
+        """The binding for single examples that nothing new comes with, all steps in one call; None if each needs a closer look."""
+        now = list(map(NOW, self._all))  # in one go: what readers see belongs together
+        then, one = self._chained
+        if now == then:
+            return one
+        if any(state is None or shown is not None for shown, state, _ in now):
+            return None  # there is a version for a while only
+        self._chained = now, self._join([state for _, state, _ in now])
+        return self._chained[1]
+
+    def _join(self, states: list[Any]) -> Bound | None:
+        stages = self.stages
+        if not stages or self._hashes():
+            return None
+        one = self.learner._bind(states[-1])
+        parts = [(stage._record(state), state, stage._width(state)) for stage, state in zip(stages, states, strict=False)]
+        return one.behind(parts) if one.quick else None
 
     @property
     def _all(self) -> list[Any]:
@@ -182,50 +210,6 @@ class Pipeline(_BaseComposition):
 
     def _joined(self, pieces: list[Piece]) -> Array:
         return self.learner._joined(pieces)
-
-    def _learn_quickly(self, x: Any, y: Any) -> bool:
-        """Learn from an example that brings nothing new. False, and nothing changed, if it needs a closer look."""
-        one = self.learner._bound
-        try:
-            code = one.code(y) if one is not None and one.quick else None
-        except TypeError:  # a list or the like, which a closer look will call no label
-            code = None
-        states: list[Any] = [stage._state for stage in self.stages]
-        seen = None if code is None else self._blocks(x, one, states)
-        if seen is None:
-            return False
-        blocks, width = seen
-        # Learner and stages learn in one go, which no Ctrl-C comes between. The learner is first: if it refuses, nobody learns.
-        learning = [
-            entry_of(stage._call(state, block, TAUGHT, stage._room_for_one(state, block)))
-            for stage, state, block in zip(self.stages, states, blocks, strict=False)
-        ]
-        own = one.call(blocks[-1], width, code, one.learn_all, np.empty((1, one.width), one.dtype))
-        count_up = (np.add, one.pulse, 1, one.pulse)
-        try:
-            return all(starmap(call, [count_up, own, *learning, count_up]))
-        finally:
-            one.pulse += one.pulse % 2
-
-    def _blocks(self, x: Any, one: Any, states: list[Any]) -> tuple[list[Any], int] | None:
-        """One example before the first stage, and after each, and its width in the end; None if it needs a closer look."""
-        stages = self.stages
-        if not stages or states[0] is None or self._hashes():
-            return None
-        widths = {state.n_features for state in (*states, one.state)}
-        block = stages[0]._row(x, states[0])
-        if len(widths) != 1 or block is None or block.values.dtype != one.dtype:
-            return None
-        numbers = block.values.ravel()
-        if not np.isfinite(numbers.dot(numbers)):
-            return None
-        blocks = [block]
-        for stage, state in zip(stages, states, strict=True):
-            out = stage._room_for_one(state, blocks[-1])
-            run(stage._call(state, blocks[-1], NOT_TAUGHT, out))
-            blocks.append(stage._one(state, blocks[-1], out))
-        blocks[-1] = blocks[-1]._replace(bias=one.bias)
-        return blocks, one.state.n_features
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, door: Door, pieces: list[Piece] | None = None) -> None:
         self._check_steps()
@@ -328,9 +312,21 @@ class Pipeline(_BaseComposition):
 
     def predict_one(self, x: Any) -> Any:
         """The label or number of one example; None or 0 before anything was learned."""
+        one = self._chain()
+        if one is not None:
+            answer = self._answer_one(one, x)
+            said = None if answer is None else self.learner._said(one, answer)
+            if said is not None:
+                return said
         if not self.__sklearn_is_fitted__():
             return self.learner.predict_one(x)
         return self._read(lambda states: self.learner._decided(self._scores_one(x, states), states[-1]))
+
+    def _answer_one(self, one: Bound, x: Any) -> float | None:
+        """The answer to one example; None if it needs a closer look."""
+        answer = one.run_one(x, one.no_targets, one.none)
+        # See Classifier.predict_one: by now there may be another version of the model in the same arrays.
+        return answer if answer is not None and answer == answer and one is self._chain() else None
 
     @_learner_has("predict_proba_one")
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
@@ -341,13 +337,6 @@ class Pipeline(_BaseComposition):
 
     def _scores_one(self, x: Any, states: list[Any]) -> Array:
         """The scores of one example, (1, width)."""
-        one = self.learner._bind(states[-1])
-        seen = self._blocks(x, one, states[:-1])
-        if seen is not None:
-            blocks, width = seen
-            scores = np.empty((1, one.width), one.dtype)
-            if one.run(blocks[-1], width, one.no_targets, one.predict_only, scores) == 1:
-                return scores
         return self.learner._scores(self._seen(one_row(x), states), states[-1])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

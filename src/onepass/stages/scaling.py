@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import Any, ClassVar
 
 import numpy as np
 
 from onepass.base import Field, Stage, State
 from onepass.base.state import Array
-from onepass.compiled.kernel import kernel, routine
+from onepass.compiled.chain import change, keeps_places
+from onepass.compiled.kernel import routine
 from onepass.compiled.loop import T
 from onepass.compiled.rows import DenseRows, SparseRows, row, sqnorm
 from onepass.compiled.verb import verb
+
+Standardise = namedtuple("Standardise", "mean squares seen count")
+Normalise = namedtuple("Normalise", "count")
+keeps_places(Standardise, Normalise)
 
 
 @routine
@@ -74,10 +80,9 @@ def _(mean: Any, squares: Any, seen: Any, count: Any, X: Any, taught: Any, out: 
             count[T] = n + 1
 
 
-@kernel
-def run_standardise(X: Any, mean: Any, squares: Any, seen: Any, count: Any, taught: Any, out: Any) -> Any:
-    standardise(mean, squares, seen, count, X, taught, out)
-    return 1
+@change.form(Standardise)
+def _(stage: Any, X: Any, taught: Any, out: Any) -> Any:
+    standardise(stage.mean, stage.squares, stage.seen, stage.count, X, taught, out)
 
 
 class StandardScaler(Stage):
@@ -139,9 +144,9 @@ class StandardScaler(Stage):
         n = max(1, state.t)
         return mean * seen / n, squares + mean * mean * seen * (n - seen) / n
 
-    def _call(self, state: State, block: Any, taught: Array, out: Array) -> tuple[Any, ...]:
+    def _record(self, state: State) -> Standardise:
         arrays = state.arrays
-        return run_standardise, block, arrays["mean"], arrays["squares"], arrays["seen"], arrays["count"], taught, out
+        return Standardise(arrays["mean"], arrays["squares"], arrays["seen"], arrays["count"])
 
 
 @verb(0)
@@ -166,13 +171,12 @@ def _(X: Any, out: Any) -> Any:
             out[i - start] = X.values[i] / norm if norm > 0 else 0.0
 
 
-@kernel
-def run_normalise(X: Any, count: Any, taught: Any, out: Any) -> Any:
+@change.form(Normalise)
+def _(stage: Any, X: Any, taught: Any, out: Any) -> Any:
     normalise(X, out)
     for t in range(len(taught)):
         if taught[t]:
-            count[T] += 1
-    return 1
+            stage.count[T] += 1
 
 
 class UnitNorm(Stage):
@@ -195,5 +199,5 @@ class UnitNorm(Stage):
     def __init__(self, grow: bool | str | None = None) -> None:
         self.grow = grow
 
-    def _call(self, state: State, block: Any, taught: Array, out: Array) -> tuple[Any, ...]:
-        return run_normalise, block, state.arrays["count"], taught, out
+    def _record(self, state: State) -> Normalise:
+        return Normalise(state.arrays["count"])

@@ -1,0 +1,175 @@
+"""Stages before a learner. A table passes them one after the other; a single example passes them and the learner in one call."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from onepass.compiled.borrow import held, lent
+from onepass.compiled.checks import first_bad_row
+from onepass.compiled.kernel import kernel, routine
+from onepass.compiled.loop import Weights, run
+from onepass.compiled.pulse import begin_step, end_step, moment, still
+from onepass.compiled.rows import DenseRows, SparseRows
+from onepass.compiled.verb import verb
+
+# What an example comes through: a stage and then the rest. In the end it gets the constant feature, which is the learner's.
+Before = namedtuple("Before", "stage rest")
+End = namedtuple("End", "bias")
+
+
+@verb(0)
+def change(stage: Any, X: Any, taught: Any, out: Any) -> None:
+    """out = the numbers of the rows after the stage as it was before each; it then learns from a row t with taught[t]."""
+
+
+@verb(0, 1)
+def result(stage: Any, X: Any) -> Any:
+    """Room for the numbers of the rows after the stage."""
+
+
+@verb(0, 1)
+def after(stage: Any, X: Any, out: Any) -> Any:
+    """The rows after the stage, whose numbers are in `out`."""
+
+
+@verb(0)
+def biased(X: Any, bias: Any) -> Any:
+    """The rows with this constant feature."""
+
+
+@biased.form(DenseRows)
+def _(X: Any, bias: Any) -> Any:
+    return DenseRows(X.values, bias)
+
+
+@biased.form(SparseRows)
+def _(X: Any, bias: Any) -> Any:
+    return SparseRows(X.indptr, X.indices, X.values, bias)
+
+
+def _as_before(stage: Any, X: Any) -> Any:
+    return np.empty_like(X.values)
+
+
+def _dense_after(stage: Any, X: Any, out: Any) -> Any:
+    return DenseRows(lent(out), X.bias)
+
+
+def _sparse_after(stage: Any, X: Any, out: Any) -> Any:
+    return SparseRows(X.indptr, X.indices, lent(out), X.bias)
+
+
+def keeps_places(*stages: type) -> None:
+    """These are records of stages that change numbers and leave them where they are."""
+    for stage in stages:
+        result.form(stage, DenseRows)(_as_before)
+        result.form(stage, SparseRows)(_as_before)
+        after.form(stage, DenseRows)(_dense_after)
+        after.form(stage, SparseRows)(_sparse_after)
+
+
+def makes_columns(stage: type, columns: Callable[..., Any]) -> None:
+    """This is a record of stages that give a row as many columns as `columns` makes room for, whatever the row is."""
+    for rows in (DenseRows, SparseRows):
+        result.form(stage, rows)(columns)
+        after.form(stage, rows)(_dense_after)
+
+
+@kernel
+def run_stage(stage: Any, X: Any, taught: Any, out: Any) -> Any:
+    """Rows through a stage."""
+    change(stage, X, taught, out)
+
+
+@verb(0)
+def through(stages: Any, model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count: Any) -> Any:
+    """The loop over one row that comes through stages; how many rows were done.
+
+    The learner learns first, and the stages on the way back: where it refuses a row, nobody has learned.
+    """
+
+
+@through.form(End)
+def _(stages: Any, model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count: Any) -> Any:
+    return run(model, average, biased(X, stages.bias), y, gate, scores, count)
+
+
+@through.form(Before)
+def _(stages: Any, model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count: Any) -> Any:
+    if first_bad_row(X, 1) < 1:
+        return 0
+    taught, out = np.zeros(1, np.bool_), result(stages.stage, X)
+    run_stage(stages.stage, X, taught, out)
+    done = through(stages.rest, model, average, after(stages.stage, X, out), y, gate, scores, count)
+    if done == 1 and gate.every > 0:
+        taught[0] = True
+        run_stage(stages.stage, X, taught, out)
+    held(out)
+    return done
+
+
+# One row, with flat arguments and one number for an answer: to make and take apart records and arrays of rows and scores costs more
+# than to learn from them. The answer is the score, or the index of the largest of several; NaN for a bad row.
+# Single examples are learned from in place, whoever reads: a reader whose row a step came between scores it again, and after so many
+# times has no answer either.
+PATIENCE = 1000
+
+
+@routine
+def answer(stages: Any, model: Any, average: Any, X: Any, y: Any, share: Any, width: Any, count: Any, pulse: Any) -> Any:
+    scores = np.empty((1, width), X.values.dtype)
+    gate = Weights(scores[0, :0], share)
+    if share > 0:
+        begin_step(pulse)
+        done = through(stages, model, average, X, y, gate, scores, count)
+        end_step(pulse)
+    else:
+        done = 0
+        for _ in range(PATIENCE):
+            before = moment(pulse)
+            done = through(stages, model, average, X, y, gate, scores, count)
+            if still(pulse, before):
+                break
+            done = 0
+    if done == 0:
+        return np.nan
+    best = 0
+    for k in range(1, width):
+        if scores[0, k] > scores[0, best]:
+            best = k
+    return np.float64(best) if width > 1 else np.float64(scores[0, 0])
+
+
+# What stays the same from call to call comes first, so that it can be bound.
+
+
+@kernel
+def run_dense(
+    stages: Any, model: Any, average: Any, width: Any, count: Any, pulse: Any, values: Any, y: Any, share: Any
+) -> Any:
+    """The loop on one dense row, of weight `share`."""
+    X = DenseRows(values.reshape(1, len(values)), values.dtype.type(0))
+    return answer(stages, model, average, X, y, share, width, count, pulse)
+
+
+@kernel
+def run_sparse(
+    stages: Any,
+    model: Any,
+    average: Any,
+    width: Any,
+    count: Any,
+    pulse: Any,
+    indptr: Any,
+    indices: Any,
+    values: Any,
+    y: Any,
+    share: Any,
+) -> Any:
+    """The loop on one sparse row, of weight `share`."""
+    X = SparseRows(indptr, indices, values, values.dtype.type(0))
+    return answer(stages, model, average, X, y, share, width, count, pulse)
