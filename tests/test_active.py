@@ -565,8 +565,8 @@ def test_a_large_state_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     unknown = y.copy()
     unknown[3:] = 7
     copied: list[int] = []
-    real_copy = type(model.learner_._state).copy
-    monkeypatch.setattr(type(model.learner_._state), "copy", lambda state: copied.append(1) or real_copy(state))
+    real_copy = type(model.learner_._state).set_aside
+    monkeypatch.setattr(type(model.learner_._state), "set_aside", lambda state: copied.append(1) or real_copy(state))
     with pytest.raises(ValueError, match="NaN"):
         model.partial_fit(bad, y)
     assert not copied
@@ -752,7 +752,7 @@ def test_damage_is_noticed(damage: str, tmp_path: Path) -> None:
 def test_prequential(name: str) -> None:
     X, y = data("multiclass", 2000)
     model, same = active(name), active(name)
-    result = evaluate.prequential(model, (X, y))
+    result = evaluate.prequential(model, (X, y), classes=LABELS["multiclass"])
     scores = same.test_then_train(X, y, classes=LABELS["multiclass"])
     assert result.metrics["mistake_rate"] == pytest.approx(np.mean(LABELS["multiclass"][scores.argmax(axis=1)] != y))
     assert snapshot(model) == snapshot(same)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -27,12 +28,20 @@ class Pass:
     """
 
     def __init__(
-        self, learner: Any, X: Any, target: Array, weights: Array | None, reach: Array, pieces: list[Piece] | None
+        self,
+        learner: Any,
+        X: Any,
+        target: Array,
+        weights: Array | None,
+        reach: Array,
+        pieces: list[Piece] | None,
+        finish: Callable[[Array], None],
     ) -> None:
-        """`X` as `examples` gives it; `pieces` gathers the scores, if it is there."""
+        """`X` as `examples` gives it; `pieces` gathers the scores, if it is there. `finish` is told in the end, as part of the pass,
+        which rows were asked about."""
         self.learner, self.core, self.stages, self.steps = learner, last_of(learner), stages_of(learner), steps_of(learner)
         self.X, self.target, self.weights, self.reach, self.pieces = X, target, weights, reach, pieces
-        self.n = len(target)
+        self.n, self.finish = len(target), finish
         self.asked = np.zeros(self.n, bool)
 
     def go(self, door: Door) -> None:
@@ -52,6 +61,8 @@ class Pass:
             start += 1
         if start < self.n:
             self._go_on(start)
+        else:
+            self.finish(self.asked)
 
     def _go_on(self, start: int) -> None:
         """Go from row `start` on, with a learner that has a state."""
@@ -69,6 +80,7 @@ class Pass:
         def run() -> None:
             self._run(state, rows, start)
             self._tell_stages(start + np.flatnonzero(self.asked[start:]))
+            self.finish(self.asked)
 
         # An error leaves no trace: by a copy of the state, or by looking at the data first where that is smaller.
         small = state.nbytes <= max(rows.nbytes, COPIED_ALWAYS)
@@ -141,6 +153,7 @@ class Pass:
                 self._teach(start, Door())
                 self.asked[start] = True
                 start += 1
+        self.finish(self.asked)
 
     def _teach(self, t: int, door: Door) -> None:
         """Learn from row t."""

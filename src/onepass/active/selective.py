@@ -23,7 +23,7 @@ from onepass.base.learner import Piece
 from onepass.base.saving import pack_steps, pack_value, unpack_value, write
 from onepass.base.state import Array
 from onepass.base.tasks import table_door
-from onepass.base.writing import guarded, new_lock, one_lock
+from onepass.base.writing import new_lock, one_lock
 
 # The draws have a stream of their own: those of a state are numbered from 0, and would be the same numbers for the same seed.
 STREAM = (2**64 - 1) << 64
@@ -307,15 +307,14 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         reach = np.full(n, -1.0)  # no margin is so small
         with np.errstate(over="ignore"):
             reach[taught] = float(self.delta) * self._odds(int(taught.sum()))
-        one_pass = Pass(self.learner_, X, target, weights, reach, pieces)
 
-        def learn() -> None:
-            one_pass.go(door)
+        def count(asked: Array) -> None:
             self.seen_ += int(taught.sum())
-            self.asked_ += int(one_pass.asked.sum())
+            self.asked_ += int(asked.sum())
 
+        one_pass = Pass(self.learner_, X, target, weights, reach, pieces, count)
         with one_lock(one_pass.steps):
-            guarded(learn, *one_pass.steps)
+            one_pass.go(door)
 
     # --- files ---
 
