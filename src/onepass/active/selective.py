@@ -23,7 +23,7 @@ from onepass.base.learner import Piece
 from onepass.base.saving import pack_steps, pack_value, unpack_value, write
 from onepass.base.state import Array
 from onepass.base.tasks import table_door
-from onepass.base.writing import new_lock, one_lock
+from onepass.base.writing import Locked, one_lock
 
 # The draws have a stream of their own: those of a state are numbered from 0, and would be the same numbers for the same seed.
 STREAM = (2**64 - 1) << 64
@@ -38,7 +38,7 @@ def _learner_has(name: str) -> Any:
 
 
 @dataclass(eq=False, repr=False)
-class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class ActiveLearner(Locked, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier that asks for labels: for those of examples that it is unsure of, above all.
 
     The label of an example is asked for with probability delta / (delta + margin), where the margin is |score| for two classes,
@@ -249,12 +249,6 @@ class ActiveLearner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _joined(self, pieces: list[Piece]) -> Array:
         return self._core._joined(pieces)
-
-    def __new__(cls, *_: Any, **__: Any) -> Self:
-        """However it comes to be, it has a lock of its own."""
-        model = super().__new__(cls)
-        model._lock = new_lock()
-        return model
 
     def __getstate__(self) -> dict[str, Any]:
         content: dict[str, Any] = super().__getstate__()

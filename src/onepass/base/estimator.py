@@ -19,11 +19,11 @@ from onepass.base.knowledge import Door, Start, no_labels, start_of
 from onepass.base.names import Names
 from onepass.base.saving import pack_state, pack_value, unpack_state, unpack_value, write
 from onepass.base.state import Array, Field, State
-from onepass.base.writing import new_lock
+from onepass.base.writing import Locked
 from onepass.compiled.checks import first_bad_row
 
 
-class Estimator(BaseEstimator):
+class Estimator(Locked, BaseEstimator):
     """Base of learners and stages. The state is all that changes while learning.
 
     One thread writes at a time (`_lock`), to `_state`. Readers see `_state` too, or what is `_shown` in its place while a call is
@@ -36,14 +36,12 @@ class Estimator(BaseEstimator):
     _state: State | None = None
     _shown: tuple[State | None] | None = None
     _bound: Any = None
-    _lock: Any
     _edition: object
     grow: bool | str | None
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
-        """However an estimator comes to be, it has a lock of its own."""
         estimator = super().__new__(cls)
-        estimator._lock, estimator._edition = new_lock(), object()
+        estimator._edition = object()
         return estimator
 
     def __init_subclass__(cls, **options: Any) -> None:

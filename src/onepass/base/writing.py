@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable
 from itertools import starmap, takewhile
 from operator import call, ior, is_, setitem
-from typing import Any
+from typing import Any, Self
 
 TRIES = 4  # so often does a reader read before it asks a writer to wait
 
@@ -26,6 +26,17 @@ def new_lock() -> Any:
     lock = threading.RLock()
     _locks.add(lock)
     return lock
+
+
+class Locked:
+    """What has writers. However it comes to be, it has a lock of its own, which is no part of what is pickled."""
+
+    _lock: Any
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        made = super().__new__(cls)
+        made._lock = new_lock()
+        return made
 
 
 def _before_fork() -> None:
