@@ -101,6 +101,9 @@ class Hasher(Stage):
             self._state = self._new_state("stage", Start(FLOAT64, self.n_features, None, None, False, False))
         return self._state
 
+    def _width(self, state: State) -> int:
+        return self.n_features
+
     def transform_one(self, x: Any) -> Any:
         """One dict as a sparse row."""
         return self.transform([x])

@@ -361,4 +361,9 @@ class Pipeline(_BaseComposition):
         model._check_steps()
         if len({step.__sklearn_is_fitted__() for step in model._all if not getattr(step, "_takes_names_only", False)}) > 1:
             raise ModelFileError("The model file is damaged: some of its steps have learned, and others have not.")
+        if model.__sklearn_is_fitted__():
+            states = [step._readable() for step in model._all]
+            for stage, state, following in zip(model.stages, states, states[1:], strict=False):
+                if stage._width(state) != following.n_features and not following.grow_features:
+                    raise ModelFileError("The model file is damaged: its steps do not have the same number of features.")
         return model
