@@ -457,3 +457,26 @@ def test_damaged_names_are_noticed(damage: str, tmp_path: Path) -> None:
     rewrite(tmp_path / "model", BAD_NAMES[damage])
     with pytest.raises(ModelFileError):
         onepass.load(tmp_path / "model")
+
+
+# --- files of format 1 ---
+
+FORMAT1 = Path(__file__).parent / "format1"  # files that were written by it, and what their models said then
+SAID = json.loads((FORMAT1 / "scores.json").read_text())
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_a_model_of_format_1_goes_on(name: str, tmp_path: Path) -> None:
+    assert header_of(FORMAT1 / f"{name}.onepass")["format"] == 1
+    model, rows = onepass.load(FORMAT1 / f"{name}.onepass"), SAID[name]["rows"]
+    # Sums may be added up in another order by now and on another machine.
+    np.testing.assert_allclose(scores_of(model, rows), SAID[name]["scores"], rtol=1e-12, atol=1e-12)
+    for x, y in zip(rows, model.predict(rows).tolist(), strict=True):
+        model.learn_one(x if isinstance(x, dict) else np.array(x), y)
+    model.save(tmp_path / "model")
+    again = onepass.load(tmp_path / "model")
+    np.testing.assert_array_equal(scores_of(again, rows), scores_of(model, rows))
+
+
+def scores_of(model: Any, rows: Any) -> Any:
+    return (getattr(model, "decision_function", None) or model.predict)(rows)
