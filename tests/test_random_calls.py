@@ -461,7 +461,7 @@ class Calls(RuleBasedStateMachine):
     ) -> None:
         X, n = self.rows(table, storage), len(table)
         y, w = self.targets(numbers, n), self.weights(shares, n)
-        tell = tell and self.kind.task in ("labels", "sets") and not (self.kind.of_learner and w is not None)
+        tell = tell and self.kind.task in ("labels", "sets")
         classes = {"classes": self.pool[:3]} if tell else {}
         told = {} if y is None else {"y": y}
         self.learn(

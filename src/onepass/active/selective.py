@@ -126,7 +126,10 @@ class ActiveLearner(Locked, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Learn from one example, if its label is asked for. `w` is its weight; an example of weight 0 is not asked about."""
 
         def learn() -> None:
-            if (w != 1.0 and not self._core._weights([w], 1).any()) or self.query(x):
+            weighs = w == 1.0 or self._core._weights([w], 1).any()
+            if not weighs and self.__sklearn_is_fitted__():
+                self.learner_.predict_one(x)  # a bad example is one whatever it weighs; its label is not looked at
+            elif not weighs or self.query(x):
                 self.learner_.learn_one(x, y, w)
 
         self._write(learn)

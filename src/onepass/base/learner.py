@@ -349,7 +349,7 @@ class Learner(Estimator):
         state = self._writable()
         if weights is not None:
             self._check_weights(weights, state)
-            if not weights.all() and (state.grow_features or state.grow_classes):
+            if not weights.all():
                 self._learn_some(X, target, weights, pieces)
                 return
         self._go_on_with(X, target, weights, pieces)
@@ -364,25 +364,32 @@ class Learner(Estimator):
         self._guarded_pass(X, newcomers, target, weights, pieces)
 
     def _learn_some(self, X: Any, target: Any, weights: Array, pieces: list[Piece] | None) -> None:
-        """Learn from the rows of a growing model that have a weight; the others bring neither features nor labels."""
+        """Learn from the rows that have a weight. The others are only predicted: they bring no features, and nobody looks at their
+        labels."""
         state, taught = self._writable(), weights > 0
         edges = np.flatnonzero(np.diff(taught)) + 1
-        if not state.grow_features and isinstance(
-            target, np.ndarray
-        ):  # one pass will do: a row of weight 0 may have any known label
-            edges = edges[:1] if not taught[0] else edges[:0]
-            target = target[np.maximum.accumulate(np.where(taught, np.arange(len(taught)), 0))]
+        if not state.grow_features and isinstance(target, np.ndarray) and taught.any():
+            # One pass will do, in which each of them has the label of the last row with a weight. What comes before the first of
+            # those would bring its label too early where labels come up.
+            edges = edges[: state.grow_classes and not taught[0]]
+            last = np.maximum.accumulate(np.where(taught, np.arange(len(taught)), -1))
+            target = target[np.where(last < 0, np.argmax(taught), last)]
 
         def learn_in_turn() -> None:
             for start, stop in pairwise([0, *edges.tolist(), len(weights)]):
                 part = X.part(start, stop) if isinstance(X, Rows) else X[start:stop]
-                if taught[start]:
+                if taught[start:stop].any():
                     self._go_on_with(part, target[start:stop], weights[start:stop], pieces)
-                elif pieces is not None:
+                else:  # a bad row is one whatever it weighs
                     state = self._writable()
-                    pieces.append((state.classes, self._scores(part, state)))
+                    scores = self._scores(part, state)
+                    if pieces is not None:
+                        pieces.append((state.classes, scores))
 
-        guarded(learn_in_turn, self)
+        if len(edges):
+            guarded(learn_in_turn, self)
+        else:
+            learn_in_turn()
 
     def _guarded_pass(
         self, rows: Rows, newcomers: list[str], target: Any, weights: Array | None, pieces: list[Piece] | None

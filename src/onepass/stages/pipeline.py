@@ -240,10 +240,12 @@ class Pipeline(_BaseComposition):
             if share is None or share.any():
                 rows, told = self._through(some, share, door)
                 self.learner._learn(rows, target[start:stop], share, told, pieces)
-            elif pieces is not None:
+            else:
                 state = self.learner._state
                 unknown = np.empty(0), np.full((stop - start, 1), np.nan)
-                pieces.append(unknown if state is None else (state.classes, self._scores_now(some)))
+                predicted = unknown if state is None else (state.classes, self._scores_now(some))
+                if pieces is not None:
+                    pieces.append(predicted)
 
     def _grows(self) -> bool:
         return any(step._state is not None and step._state.grow_features for step in self._all)
