@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from river import linear_model
+from river import linear_model, preprocessing
 from scipy.linalg import blas
 from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import SGDClassifier
@@ -150,20 +150,31 @@ def one_at_a_time() -> list[Result]:
         return run
 
     arrays = list(X)
-    dict_model, array_model = onepass.PAClassifier(), onepass.PAClassifier()
-    for model, examples in ((dict_model, dicts), (array_model, arrays)):
+
+    def piped() -> Any:
+        return onepass.pipeline(onepass.StandardScaler(), onepass.PAClassifier())
+
+    dict_model, array_model, dict_pipeline, array_pipeline = onepass.PAClassifier(), onepass.PAClassifier(), piped(), piped()
+    ours = (dict_model, dicts), (array_model, arrays), (dict_pipeline, dicts), (array_pipeline, arrays)
+    for model, examples in ours:
         stream(model, examples)()  # compile
-    river, of_dicts, of_arrays = best(
+    river, river_pipeline, of_dicts, of_arrays, of_dicts_piped, of_arrays_piped = best(
         stream(linear_model.PAClassifier(C=1.0, mode=1), dicts),
-        stream(dict_model, dicts),
-        stream(array_model, arrays),
+        stream(preprocessing.StandardScaler() | linear_model.PAClassifier(C=1.0, mode=1), dicts),
+        *(stream(model, examples) for model, examples in ours),
         repeats=15,
     )
     us = 1e6 / len(labels)
-    peer = f"river, {river * us:.1f} us"
+    peer, piped_peer = f"river, {river * us:.1f} us", f"river, {river_pipeline * us:.1f} us"
     return [
         Result("`predict_one` + `learn_one`, dict of 22", f"{of_dicts * us:.1f} us", river / of_dicts, 3, peer),
         Result("`predict_one` + `learn_one`, array of 22", f"{of_arrays * us:.1f} us", river / of_arrays, 6, peer),
+        Result(
+            "the same after a scaler, dict", f"{of_dicts_piped * us:.1f} us", river_pipeline / of_dicts_piped, 3, piped_peer
+        ),
+        Result(
+            "the same after a scaler, array", f"{of_arrays_piped * us:.1f} us", river_pipeline / of_arrays_piped, 5, piped_peer
+        ),
     ]
 
 
