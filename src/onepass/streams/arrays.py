@@ -39,6 +39,9 @@ def _csr_rows(X: Any, start: int, end: int, width: int) -> csr_array:
     return part
 
 
+UNICODE = 0x10FFFF  # the last of its letters
+
+
 class _Member:
     """One array of an archive, read from its start to its end."""
 
@@ -54,6 +57,7 @@ class _Member:
             raise ValueError(f"the array {key!r} of {name} does not begin as arrays of NumPy do: {error.args[0]}") from error
         if self.dtype.hasobject:
             raise ValueError(f"the array {key!r} of {name} holds Python objects; save numbers or strings")
+        self._what = f"the array {key!r} of {name}"
         self._whole: Any = None
         self._taken = 0
         if fortran and len(self.shape) > 1:  # its rows are spread over all of the file
@@ -63,6 +67,11 @@ class _Member:
         data = self._file.read(count * self.dtype.itemsize)
         if len(data) < count * self.dtype.itemsize:
             raise EOFError
+        if (
+            self.dtype.kind == "U"
+            and (np.frombuffer(data, np.dtype(np.uint32).newbyteorder(self.dtype.byteorder)) > UNICODE).any()
+        ):
+            raise ValueError(f"{self._what} holds text that is no Unicode")
         return np.frombuffer(data, dtype=self.dtype)
 
     def take_all(self) -> Any:

@@ -148,9 +148,23 @@ def _arrow(module: str, name: str) -> Any:
         raise ImportError(f'reading {name} needs pyarrow: pip install "onepass[arrow]"') from error
 
 
+def refusals(name: str) -> tuple[type[Exception], ...]:
+    """The errors by which Arrow refuses data: all of its own, but for want of memory."""
+    arrow = _arrow("lib", name)
+    return (
+        arrow.ArrowInvalid,
+        arrow.ArrowNotImplementedError,
+        arrow.ArrowTypeError,
+        arrow.ArrowKeyError,
+        arrow.ArrowIndexError,
+        arrow.ArrowCapacityError,
+    )
+
+
 def read_parquet(raw: Any, name: str, chunk: int, choose: Choose) -> Chunks:
     """The chunks of a Parquet file."""
     parquet, arrow = _arrow("parquet", name), _arrow("lib", name)
+    refused: tuple[type[Exception], ...] = (*refusals(name), OSError)
     try:
         file = parquet.ParquetFile(raw, buffer_size=1 << 20, pre_buffer=False)
         columns = choose(nw.from_native(file.schema_arrow.empty_table(), eager_only=True).schema)
@@ -160,7 +174,7 @@ def read_parquet(raw: Any, name: str, chunk: int, choose: Choose) -> Chunks:
             X, y = columns.rows(frame, partial(_row_name, name, rows))
             yield Chunk(X, y, Position(rows, None, raw.count), columns.names)
             rows += len(frame)
-    except (arrow.ArrowInvalid, OSError) as error:
+    except refused as error:
         raise OSError(f"{name} is not a whole Parquet file: {error}") from error
 
 
@@ -171,7 +185,7 @@ class Csv:
     """
 
     def __init__(self, name: str, delimiter: str) -> None:
-        self._csv = _arrow("csv", name)
+        self._csv, self._arrow = _arrow("csv", name), _arrow("lib", name)
         self._name, self._delimiter = name, delimiter
         self._quote: str | Literal[False] = False if delimiter == "\t" else '"'
         self._columns: list[str] = []
@@ -195,7 +209,9 @@ class Csv:
 
     def table(self, data: Any, types: Mapping[str, Any] | None) -> Any:
         return self._csv.read_csv(
-            io.BytesIO(data),
+            self._arrow.BufferReader(
+                data
+            ),  # which threads of Arrow read without Python: it may have ended when they come to it
             self._csv.ReadOptions(column_names=self._columns, block_size=len(data) + 1),
             self._csv.ParseOptions(delimiter=self._delimiter, quote_char=self._quote, newlines_in_values=True),
             self._csv.ConvertOptions(column_types=types, include_columns=list(types or ())),
@@ -226,7 +242,7 @@ class Json:
             else {}
         )
         reading = self._json.ReadOptions(block_size=len(data) + 1)
-        return self._json.read_json(io.BytesIO(data), reading, self._json.ParseOptions(**explicit))
+        return self._json.read_json(self._arrow.BufferReader(data), reading, self._json.ParseOptions(**explicit))
 
 
 def read_text(file: Any, raw: Any, name: str, chunk: int, form: Csv | Json, choose: Choose) -> Chunks:
@@ -267,12 +283,12 @@ def _decide(form: Csv | Json, part: _Part, choose: Choose) -> tuple[Columns, dic
 
 def _table(form: Csv | Json, part: _Part, types: Mapping[str, Any] | None) -> Any:
     """Parse some records; an error names the first line that cannot be parsed."""
-    invalid = _arrow("lib", part.name).ArrowInvalid
+    invalid: tuple[type[Exception], ...] = (*refusals(part.name), ValueError)
 
     def parsed(data: bytes, count: int) -> Any:
         table = form.table(data, types)
         if table.num_rows != count:  # Arrow takes two objects on a line, or one on two, where it gets all of it
-            raise invalid("this line is not one row")
+            raise ValueError("this line is not one row")
         return table
 
     try:
