@@ -315,6 +315,14 @@ class Estimator(Locked, BaseEstimator):
 
     # --- refusals ---
 
+    def _check_rows(self, X: Any) -> None:
+        """Refuse rows or dicts that nobody could learn from, without a state."""
+        if isinstance(X, Rows):
+            self._check_finite(X, X.dtype)
+        else:
+            for x in X:
+                self._check_named(named_values(x))
+
     def _check_finite(self, rows: Rows, dtype: np.dtype[Any]) -> None:
         for start, stop in rows.blocks():
             bad = first_bad_row(rows.block(start, stop, dtype, dtype.type(0)), stop - start)

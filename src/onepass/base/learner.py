@@ -340,6 +340,7 @@ class Learner(Estimator):
         """Make the first state, of what the first example that is learned from shows; False if there is none such."""
         start, rows = self._start(X, weights, door, lambda whole, come: self._find_labels(target, door.classes, whole, come))
         if (start.grow_features or isinstance(X, list)) and weights is not None and not weights.any():
+            self._check_rows(X)  # a bad row is one whatever it weighs
             return False
         self._state = self._first_state(start, rows)
         return True
@@ -380,7 +381,7 @@ class Learner(Estimator):
                 part = X.part(start, stop) if isinstance(X, Rows) else X[start:stop]
                 if taught[start:stop].any():
                     self._go_on_with(part, target[start:stop], weights[start:stop], pieces)
-                else:  # a bad row is one whatever it weighs
+                else:
                     state = self._writable()
                     scores = self._scores(part, state)
                     if pieces is not None:

@@ -115,6 +115,9 @@ class Hasher(Stage):
     def _enter(self, X: Any, weights: Array | None, door: Door) -> Rows:
         return self._rows(X, self._latest())
 
+    def _check_rows(self, X: Any) -> None:
+        self._rows(X, self._latest())
+
     def _foreseen(self, X: Any, state: State) -> Rows:
         return self._rows(X, state)
 

@@ -220,6 +220,9 @@ class Pipeline(_BaseComposition):
             n = X.n if isinstance(X, Rows) else len(X)
             target = self.learner._targets(y, n)
             weights = self.learner._weights(sample_weight, n)
+            if self.learner._state is not None:  # a call tells its classes once, whatever it is cut into
+                self.learner._check_classes(self.learner._state, door.classes)
+                door = replace(door, classes=None)
             guarded(lambda: self._learn_parts(X, target, weights, door, pieces), *self._all)
 
     def _learn_parts(self, X: Any, target: Any, weights: Array | None, door: Door, pieces: list[Piece] | None) -> None:
@@ -241,11 +244,17 @@ class Pipeline(_BaseComposition):
                 rows, told = self._through(some, share, door)
                 self.learner._learn(rows, target[start:stop], share, told, pieces)
             else:
-                state = self.learner._state
-                unknown = np.empty(0), np.full((stop - start, 1), np.nan)
-                predicted = unknown if state is None else (state.classes, self._scores_now(some))
+                predicted = self._predicted_now(some, stop - start)
                 if pieces is not None:
                     pieces.append(predicted)
+
+    def _predicted_now(self, X: Any, n: int) -> Piece:
+        """The scores of n rows that are not learned from."""
+        state = self.learner._state
+        if state is None:
+            self._all[0]._check_rows(X)
+            return np.empty(0), np.full((n, 1), np.nan)
+        return state.classes, self._scores_now(X)
 
     def _grows(self) -> bool:
         return any(step._state is not None and step._state.grow_features for step in self._all)
