@@ -29,7 +29,7 @@
  20  errors in a user's kernel function                       test_kernels.py: test_a_function_that_gives_no_number_changes_nothing
  21  a bad line loses what was learned                        test_cli.py: test_a_bad_line_saves_what_was_learned_before
 
-ONEPASS_THREADS_SECONDS says how long the slow tests of threads take, each; 60 if it is not set.
+ONEPASS_THREADS_SECONDS says how long the slow tests of threads take, each; 20 if it is not set.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ from onepass import (
 from onepass.compiled.support import MORE_ENTRIES, MORE_SLOTS
 from onepass.stages import Pipeline
 
-SECONDS = float(os.environ.get("ONEPASS_THREADS_SECONDS", "60"))
+SECONDS = float(os.environ.get("ONEPASS_THREADS_SECONDS", "20"))
 
 
 def in_a_process(function: Callable[..., None], *arguments: str, seconds: int = 120) -> str:

@@ -1074,3 +1074,9 @@ def test_a_long_number_in_the_first_row_is_looked_at_once():
     """A pattern that could cut the digits anywhere took minutes to say that this is none."""
     (chunk,) = streams.open(io.BytesIO(b"9" * 130_000 + b"x,label\n1,0\n"), format="csv")
     assert chunk.names == ("9" * 130_000 + "x",)
+
+
+def test_text_that_is_no_unicode(tmp_path):
+    np.savez(tmp_path / "data.npz", X=np.ones((3, 2)), y=np.array([97, 0x110000, 98], np.uint32).view("U1"))
+    with pytest.raises(ValueError, match="no Unicode"):
+        list(streams.open(tmp_path / "data.npz"))
