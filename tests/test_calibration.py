@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -123,3 +124,19 @@ def test_as_good_as_platt_on_the_same_scores(C: float) -> None:
         return float(np.mean((p - (data.y_test > 0)) ** 2))
 
     assert brier(model.predict_proba(data.X_test)[:, 1]) < brier(theirs) + 0.003
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_scores_of_any_size_give_probabilities(labels: int) -> None:
+    """Squares of scores may overflow or vanish, and one of each may come after the other."""
+    for sizes in permutations([1e-170, 3e-161, 1e-150, 1.0, 1e150]):
+        platt, out = np.array(START), np.empty((1, labels))
+        for size in sizes:
+            score = size * np.array([[0.7]] if labels == 2 else [[0.3, -0.5, 0.1]])
+            if labels == 2:
+                calibrate_binary(platt, score, np.array([-1.0]), NO_WEIGHTS)
+            else:
+                calibrate_multiclass(platt, score, np.array([1]), NO_WEIGHTS)
+            probabilities(platt, score, out)
+            np.testing.assert_allclose(out.sum(), 1)
+        assert np.isfinite(platt).all()

@@ -25,6 +25,16 @@ SLOPE, OFFSET, AA, AB, BB = 0, 1, 2, 3, 4
 START = (0.0, 0.0, 0.0, 0.0, 1.0)
 
 
+# Scores beyond are taken for these, and those nearer to 0 for 0: their squares, and quotients of those, are then numbers.
+LARGEST, SMALLEST = 1e100, 1e-100
+
+
+@routine
+def tame(f: Any) -> Any:
+    f = min(max(np.float64(f), -LARGEST), LARGEST)
+    return f if abs(f) > SMALLEST else 0.0
+
+
 @routine
 def weigh(platt: Any, g: Any, error: Any) -> Any:
     """Take an example into the curvature: g is its gradient by the slope, and the error, at most 1, that by the offset."""
@@ -43,7 +53,7 @@ def calibrate_binary(platt: Any, scores: Any, y: Any, weights: Any) -> Any:
     for t in range(len(y)):
         if len(weights) > 0 and weights[t] == 0:
             continue
-        f = np.float64(scores[t, 0])
+        f = tame(scores[t, 0])
         p = 1 / (1 + np.exp(-(platt[SLOPE] * f + platt[OFFSET])))
         error = p - (1.0 if y[t] > 0 else 0.0)
         g = error * f
@@ -72,7 +82,7 @@ def calibrate_multiclass(platt: Any, scores: Any, y: Any, weights: Any) -> Any:
         mean = 0.0
         for k in range(K):
             mean += p[k] * scores[t, k]
-        g = mean - scores[t, y[t]]
+        g = tame(mean - scores[t, y[t]])
         weigh(platt, g, 1 - p[y[t]])
         if platt[AA] > 0:
             platt[SLOPE] -= g / (platt[AA] * (1 + 1 / platt[BB]))
