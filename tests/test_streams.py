@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -1079,4 +1080,20 @@ def test_a_long_number_in_the_first_row_is_looked_at_once():
 def test_text_that_is_no_unicode(tmp_path):
     np.savez(tmp_path / "data.npz", X=np.ones((3, 2)), y=np.array([97, 0x110000, 98], np.uint32).view("U1"))
     with pytest.raises(ValueError, match="no Unicode"):
+        list(streams.open(tmp_path / "data.npz"))
+
+
+def test_parquet_with_text_that_is_no_utf8(tmp_path):
+    raw = pa.array([b"red", b"b\xffue", b"red"])
+    colour = pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())
+    pq.write_table(pa.table({"colour": colour, "y": [0, 1, 0]}), tmp_path / "data.parquet")
+    with pytest.raises(OSError, match=r"data\.parquet.*UTF8"):
+        list(streams.open(tmp_path / "data.parquet", label="y"))
+
+
+def test_an_array_whose_type_is_no_python(tmp_path):
+    with zipfile.ZipFile(tmp_path / "data.npz", "w") as archive:
+        header = b"{'descr': '(,)f8', 'fortran_order': False, 'shape': (1, 1)}\n"
+        archive.writestr("X.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(8))
+    with pytest.raises(ValueError, match="does not begin as arrays of NumPy do"):
         list(streams.open(tmp_path / "data.npz"))

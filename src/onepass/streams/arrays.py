@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
-from tokenize import TokenError
 from typing import Any, NoReturn
 
 import numpy as np
@@ -53,8 +52,8 @@ class _Member:
         header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         try:
             self.shape, fortran, self.dtype = header(self._file)
-        except TokenError as error:
-            raise ValueError(f"the array {key!r} of {name} does not begin as arrays of NumPy do: {error.args[0]}") from error
+        except Exception as error:  # NumPy reads it as Python, and says whatever Python says
+            raise ValueError(f"the array {key!r} of {name} does not begin as arrays of NumPy do: {error}") from error
         if self.dtype.hasobject:
             raise ValueError(f"the array {key!r} of {name} holds Python objects; save numbers or strings")
         self._what = f"the array {key!r} of {name}"

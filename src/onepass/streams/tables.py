@@ -170,6 +170,7 @@ def read_parquet(raw: Any, name: str, chunk: int, choose: Choose) -> Chunks:
         columns = choose(nw.from_native(file.schema_arrow.empty_table(), eager_only=True).schema)
         rows = 0
         for batch in file.iter_batches(batch_size=chunk, columns=columns.wanted):
+            batch.validate(full=True)  # whoever reads a text trusts that it is UTF-8
             frame = nw.from_native(arrow.Table.from_batches([batch]), eager_only=True)
             X, y = columns.rows(frame, partial(_row_name, name, rows))
             yield Chunk(X, y, Position(rows, None, raw.count), columns.names)
