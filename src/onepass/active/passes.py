@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -12,9 +11,8 @@ from onepass.base import State
 from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows, one_row, rows_of
 from onepass.base.knowledge import Door
-from onepass.base.learner import COPIED_ALWAYS, Piece
+from onepass.base.learner import Piece
 from onepass.base.state import Array
-from onepass.base.writing import guarded, in_place
 from onepass.compiled.gates import Active, Balanced, margin, margins
 from onepass.stages import Pipeline
 
@@ -28,32 +26,18 @@ class Pass:
     """
 
     def __init__(
-        self,
-        learner: Any,
-        X: Any,
-        target: Array,
-        weights: Array | None,
-        reach: Array,
-        pieces: list[Piece] | None,
-        finish: Callable[[Array], None],
+        self, learner: Any, X: Any, target: Array, weights: Array | None, reach: Array, pieces: list[Piece] | None
     ) -> None:
-        """`X` as `examples` gives it; `pieces` gathers the scores, if it is there. `finish` is told in the end, as part of the pass,
-        which rows were asked about."""
+        """`X` as `examples` gives it; `pieces` gathers the scores, if it is there."""
         self.learner, self.core, self.stages, self.steps = learner, last_of(learner), stages_of(learner), steps_of(learner)
         self.X, self.target, self.weights, self.reach, self.pieces = X, target, weights, reach, pieces
-        self.n, self.finish = len(target), finish
+        self.n = len(target)
         self.asked = np.zeros(self.n, bool)
 
     def go(self, door: Door) -> None:
-        """Learn from all rows that are asked about. Either that, or an error is raised and the learner is as it was before."""
+        """Learn from all rows that are asked about. Whoever calls it goes back to the learner from before, should it raise."""
         if self.core._state is not None:
             self.core._check_classes(self.core._writable(), door.classes)
-            self._go_on(0)
-            return
-        guarded(lambda: self._begin(door), *self.steps)  # of a fresh learner, which takes no copy
-
-    def _begin(self, door: Door) -> None:
-        """Go from the first row on, with a learner that has no state."""
         start = 0
         while start < self.n and self.core._state is None:  # rows of weight 0 may not make one
             self._teach(start, door)  # makes the state: the row is asked about whatever the draw
@@ -61,8 +45,6 @@ class Pass:
             start += 1
         if start < self.n:
             self._go_on(start)
-        else:
-            self.finish(self.asked)
 
     def _go_on(self, start: int) -> None:
         """Go from row `start` on, with a learner that has a state."""
@@ -72,25 +54,11 @@ class Pass:
         grows = state.grow_classes or (self.learner._grows() if self.stages else state.grow_features)
         counts_twice = self.core.class_weight == "balanced" and state.rooms  # a row that has to wait for room would be
         if grows or counts_twice or any(stage._fields("stage") for stage in self.stages):
-            guarded(lambda: self._walk(start), *self.steps)
+            self._walk(start)
             return
         seen = self.learner._seen_now(self.X) if self.stages else self.X
-        rows = self.core._rows(seen, state)
-
-        def run() -> None:
-            self._run(state, rows, start)
-            self._tell_stages(start + np.flatnonzero(self.asked[start:]))
-            self.finish(self.asked)
-
-        # An error leaves no trace: by a copy of the state, or by looking at the data first where that is smaller.
-        small = state.nbytes <= max(rows.nbytes, COPIED_ALWAYS)
-        copies = small or self.core._fails_late() or self.core._codes(state, self.target)[1] < self.n
-        if not copies:
-            self.core._check_finite(rows, state.dtype)
-        if copies:
-            guarded(run, *self.steps)
-        else:
-            in_place(run, self.core)
+        self._run(state, self.core._rows(seen, state), start)
+        self._tell_stages(start + np.flatnonzero(self.asked[start:]))
 
     # --- of a learner of which nothing but the numbers can change ---
 
@@ -153,7 +121,6 @@ class Pass:
                 self._teach(start, Door())
                 self.asked[start] = True
                 start += 1
-        self.finish(self.asked)
 
     def _teach(self, t: int, door: Door) -> None:
         """Learn from row t."""

@@ -23,7 +23,7 @@ from onepass.base.learner import Piece
 from onepass.base.saving import pack_steps, pack_value, unpack_value, write
 from onepass.base.state import Array
 from onepass.base.tasks import table_door
-from onepass.base.writing import Locked, one_lock
+from onepass.base.writing import Locked, guarded, one_lock
 
 # The draws have a stream of their own: those of a state are numbered from 0, and would be the same numbers for the same seed.
 STREAM = (2**64 - 1) << 64
@@ -126,10 +126,7 @@ class ActiveLearner(Locked, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Learn from one example, if its label is asked for. `w` is its weight; an example of weight 0 is not asked about."""
 
         def learn() -> None:
-            weighs = w == 1.0 or self._core._weights([w], 1).any()
-            if not weighs and self.__sklearn_is_fitted__():
-                self.learner_.predict_one(x)  # a bad example is one whatever it weighs; its label is not looked at
-            elif not weighs or self.query(x):
+            if (w != 1.0 and not self._core._weights([w], 1).any()) or self.query(x):
                 self.learner_.learn_one(x, y, w)
 
         self._write(learn)
@@ -304,14 +301,15 @@ class ActiveLearner(Locked, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         reach = np.full(n, -1.0)  # no margin is so small
         with np.errstate(over="ignore"):
             reach[taught] = float(self.delta) * self._odds(int(taught.sum()))
+        one_pass = Pass(self.learner_, X, target, weights, reach, pieces)
 
-        def count(asked: Array) -> None:
-            self.seen_ += int(taught.sum())
-            self.asked_ += int(asked.sum())
-
-        one_pass = Pass(self.learner_, X, target, weights, reach, pieces, count)
-        with one_lock(one_pass.steps):
+        def learn() -> None:
             one_pass.go(door)
+            self.seen_ += int(taught.sum())
+            self.asked_ += int(one_pass.asked.sum())
+
+        with one_lock(one_pass.steps):
+            guarded(learn, *one_pass.steps)
 
     # --- files ---
 

@@ -36,12 +36,12 @@ class Bound:
     def __init__(self, learner: Any, state: State) -> None:
         if flaw := state.flaw():
             raise RuntimeError(f"This {type(learner).__name__} can't be used any more: {flaw}. Load it again, or call fit.")
+        self.edition = learner._edition  # first of all: parameters that change meanwhile make another
         dtype = state.dtype
         self.average: Any = NoAverage(0)
         arrays = self._averaging(learner, state)
         self.model = learner._record(state, arrays)
         self.state, self.dtype, self.count, self.pulse = state, dtype, state.arrays["count"], np.asarray(state.pulse)
-        self.edition = learner._edition
         self.bias = dtype.type(1 if learner.fit_intercept else 0)
         self.no_targets = learner._no_codes(state)
         self.full, self.none = dtype.type(1), dtype.type(0)
@@ -156,16 +156,21 @@ class Bound:
 
     def run_one(self, x: Any, targets: Array, share: Any) -> float | None:
         """The loop over one example, for the common cases; None for those that need a closer look."""
-        if type(x) is ndarray:
-            if x.shape != self._shape or x.dtype is not self.dtype or x.strides != self._strides:
+        try:
+            if type(x) is ndarray:
+                if x.shape != self._shape or x.dtype is not self.dtype or x.strides != self._strides:
+                    return None
+                dense = self._dense or self._compile_dense(x, targets, share)
+                return dense(x, targets, share)
+            row = self.row(x, share)
+            if row is None:
                 return None
-            dense = self._dense or self._compile_dense(x, targets, share)
-            return dense(x, targets, share)
-        row = self.row(x, share)
-        if row is None:
-            return None
-        sparse = self._sparse or self._compile_sparse(row, targets, share)
-        return sparse(*row, targets, share)
+            sparse = self._sparse or self._compile_sparse(row, targets, share)
+            return sparse(*row, targets, share)
+        except MemoryError:
+            if share is not self.none:
+                self.state.pulse[0] += self.state.pulse[0] % 2  # the step is over that had begun
+            raise
 
     def row(self, x: Any, share: Any) -> tuple[Array, Array, Array] | None:
         """A dict as the parts of a sparse row."""

@@ -373,8 +373,10 @@ class Learner(Estimator):
             # One pass will do, in which each of them has the label of the last row with a weight. What comes before the first of
             # those would bring its label too early where labels come up.
             edges = edges[: state.grow_classes and not taught[0]]
-            last = np.maximum.accumulate(np.where(taught, np.arange(len(taught)), -1))
-            target = target[np.where(last < 0, np.argmax(taught), last)]
+            last, first = np.maximum.accumulate(np.where(taught, np.arange(len(taught)), -1)), int(np.argmax(taught))
+            if not state.grow_classes and self._codes(state, target[first : first + 1])[1] == 0:
+                self._refuse_label(state, target[first], first)
+            target = target[np.where(last < 0, first, last)]
 
         def learn_in_turn() -> None:
             for start, stop in pairwise([0, *edges.tolist(), len(weights)]):
@@ -382,6 +384,7 @@ class Learner(Estimator):
                 if taught[start:stop].any():
                     self._go_on_with(part, target[start:stop], weights[start:stop], pieces)
                 else:
+                    self._check_rows(part)  # also features that are not known, which a prediction leaves out
                     state = self._writable()
                     scores = self._scores(part, state)
                     if pieces is not None:

@@ -189,12 +189,13 @@ class Pipeline(_BaseComposition):
             return one
         if any(state is None or shown is not None for shown, state, _ in now):
             return None  # there is a version for a while only
-        self._chained = now, self._join([state for _, state, _ in now])
-        return self._chained[1]
+        one = self._join([state for _, state, _ in now])
+        self._chained = now, one
+        return one
 
     def _join(self, states: list[Any]) -> Bound | None:
         stages = self.stages
-        if not stages or self._hashes():
+        if not stages or any(stage._takes_names_only for stage in stages):
             return None
         one = self.learner._bind(states[-1])
         parts = [(stage._record(state), state, stage._width(state)) for stage, state in zip(stages, states, strict=False)]
