@@ -657,7 +657,7 @@ class Calls(RuleBasedStateMachine):
                     assert list(one.values()) == chances[0].tolist()
         except KeyboardInterrupt:
             self.check_free(f" after Ctrl-C in {interruption.where}")
-        except REFUSALS as error:
+        except (*REFUSALS, DivergedError) as error:
             self.check_clear(error)
             self.check_free("")
         else:

@@ -175,6 +175,8 @@ def read_parquet(raw: Any, name: str, chunk: int, choose: Choose) -> Chunks:
             X, y = columns.rows(frame, partial(_row_name, name, rows))
             yield Chunk(X, y, Position(rows, None, raw.count), columns.names)
             rows += len(frame)
+        if rows != file.metadata.num_rows:  # of columns of different lengths Arrow may give as many rows as the shortest has
+            raise OSError(f"it has {rows} rows, and says that it has {file.metadata.num_rows}")
     except refused as error:
         raise OSError(f"{name} is not a whole Parquet file: {error}") from error
 
