@@ -151,9 +151,8 @@ def margins_of(scores: Array, state: State) -> Array:
 def margin_of(learner: Any, x: Any) -> float:
     """How far one example is from another decision."""
     if isinstance(learner, Pipeline):
-        chain = learner._chain()
-        score = learner._answer_one(chain, x) if chain is not None and chain.width == 1 else None
-        if score is not None:
+        one, score = learner._answer_one(x)
+        if score is not None and one.width == 1:
             return abs(score)
         state = learner.learner._readable()
         return float(margins_of(learner._read(lambda states: learner._scores_one(x, states)), state)[0])

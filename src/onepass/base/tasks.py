@@ -110,9 +110,9 @@ class Classifier(Labelled):
         if answer is None and isinstance(x, Mapping):
             answer = one.run_one(named_values(x), one.no_targets, one.none)  # text, or numbers of other types
         # Another state may have more features in the same arrays: those of this one have then learned from features it does not know.
-        if answer is None or answer != answer or one.state is not self._latest():
+        if answer is None or answer != answer or not (one.state is self._state or one.state is self._latest()):
             return self._read(lambda state: self._decided(self._scores(one_row(x), state), state))
-        return self._said(one, answer)
+        return one.labels[int(answer >= 0 if one.width == 1 else answer)]
 
     def _said(self, one: Bound, answer: float) -> Any:
         return one.labels[int(answer >= 0 if one.width == 1 else answer)]
@@ -287,7 +287,9 @@ class Regressor(RegressorMixin, Learner):
         if one is None:
             return 0.0
         answer = one.run_one(x, one.no_targets, one.none)
-        if answer is None or answer != answer or one.state is not self._latest():  # see Classifier.predict_one
+        if (
+            answer is None or answer != answer or not (one.state is self._state or one.state is self._latest())
+        ):  # see Classifier.predict_one
             return self._read(lambda state: self._decided(self._scores(one_row(x), state), state))
         return answer
 

@@ -170,8 +170,9 @@ class Pipeline(_BaseComposition):
 
     def learn_one(self, x: Any, y: Any = None, w: float = 1.0) -> None:
         """Learn from one example: a dict of features, a 1-d array or a sparse row. `w` is its weight."""
-        with self._writing():
-            one = self._chain() if w == 1.0 else None
+        steps = self._all
+        with one_lock(steps):
+            one = self._chain(steps) if w == 1.0 else None
             try:
                 code = None if one is None else one.code(y)
             except TypeError:  # a list or the like, which a closer look will call no label
@@ -181,9 +182,9 @@ class Pipeline(_BaseComposition):
                 door = Door(labels_come=True, features_come=isinstance(x, Mapping))
                 self._learn(one_row(x), [y], None if w == 1.0 else [w], door)
 
-    def _chain(self) -> Bound | None:
+    def _chain(self, steps: list[Any]) -> Bound | None:
         """The binding for single examples that nothing new comes with, all steps in one call; None if each needs a closer look."""
-        now = list(map(NOW, self._all))  # in one go: what readers see belongs together
+        now = list(map(NOW, steps))  # in one go: what readers see belongs together
         then, one = self._chained
         if now == then:
             return one
@@ -324,21 +325,21 @@ class Pipeline(_BaseComposition):
 
     def predict_one(self, x: Any) -> Any:
         """The label or number of one example; None or 0 before anything was learned."""
-        one = self._chain()
-        if one is not None:
-            answer = self._answer_one(one, x)
-            said = None if answer is None else self.learner._said(one, answer)
-            if said is not None:
-                return said
+        one, answer = self._answer_one(x)
+        said = None if answer is None else self.learner._said(one, answer)
+        if said is not None:
+            return said
         if not self.__sklearn_is_fitted__():
             return self.learner.predict_one(x)
         return self._read(lambda states: self.learner._decided(self._scores_one(x, states), states[-1]))
 
-    def _answer_one(self, one: Bound, x: Any) -> float | None:
-        """The answer to one example; None if it needs a closer look."""
-        answer = one.run_one(x, one.no_targets, one.none)
+    def _answer_one(self, x: Any) -> tuple[Any, float | None]:
+        """The answer to one example, and the binding that gave it; None if it needs a closer look."""
+        steps = self._all
+        one = self._chain(steps)
+        answer = None if one is None else one.run_one(x, one.no_targets, one.none)
         # See Classifier.predict_one: by now there may be another version of the model in the same arrays.
-        return answer if answer is not None and answer == answer and one is self._chain() else None
+        return one, answer if answer is not None and answer == answer and one is self._chain(steps) else None
 
     @_learner_has("predict_proba_one")
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
