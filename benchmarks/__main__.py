@@ -60,4 +60,5 @@ def main() -> None:
         between("mnist", sentence(mnist()))
 
 
-main()
+if __name__ == "__main__":
+    main()
