@@ -112,7 +112,7 @@ class Classifier(Labelled):
         # Another state may have more features in the same arrays: those of this one have then learned from features it does not know.
         if answer is None or answer != answer or not (one.state is self._state or one.state is self._latest()):
             return self._read(lambda state: self._decided(self._scores(one_row(x), state), state))
-        return one.labels[int(answer >= 0 if one.width == 1 else answer)]
+        return one.labels[int(answer >= 0 if one.width == 1 else answer)]  # `_said`, less the call
 
     def _said(self, one: Bound, answer: float) -> Any:
         return one.labels[int(answer >= 0 if one.width == 1 else answer)]
@@ -287,9 +287,8 @@ class Regressor(RegressorMixin, Learner):
         if one is None:
             return 0.0
         answer = one.run_one(x, one.no_targets, one.none)
-        if (
-            answer is None or answer != answer or not (one.state is self._state or one.state is self._latest())
-        ):  # see Classifier.predict_one
+        # See Classifier.predict_one.
+        if answer is None or answer != answer or not (one.state is self._state or one.state is self._latest()):
             return self._read(lambda state: self._decided(self._scores(one_row(x), state), state))
         return answer
 
