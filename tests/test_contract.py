@@ -1161,7 +1161,19 @@ def test_names_of_features_are_text() -> None:
     model.learn_one({"a": 1.0}, 1)
     with pytest.raises(TypeError, match="names of text"):
         model.learn_one({3: 1.0}, 1)
-    assert list(model.feature_names_in_) == ["a"]
+    model.learn_one({"a": -1.0}, 0)
+    never = onepass.ActiveLearner(onepass.PAClassifier(), delta=1e-300, random_state=0)
+    for y in (0, 1):
+        never.learn_one({"a": float(y)}, y)
+    for call in (
+        lambda: model.predict_one({"a": 1.0, 3: 1.0}),
+        lambda: model.predict([{"a": 1.0, 3: 1.0}]),
+        lambda: model.learn_one({3: 1.0}, 1, w=0.0),
+        lambda: never.learn_one({"a": 1.0, 3: 1.0}, 1),
+    ):
+        with pytest.raises(TypeError, match="names of text"):
+            call()
+    assert list(model.feature_names_in_) == list(never.feature_names_in_) == ["a"]
 
 
 @pytest.mark.parametrize("y", [[1j, 2.0], np.array(["2020-01-01", "2020-01-02"], "datetime64[D]")], ids=["complex", "dates"])

@@ -15,11 +15,14 @@ import onepass
 from onepass.compiled.rules import rival
 
 LEARN = """
+import numpy as np
 from onepass import PAClassifier
 from onepass.compiled.chain import run_dense
 model = PAClassifier(variant="II", C=1.0, fit_intercept=False, classes=[-1, 1])
 model.partial_fit([[1.0, 2.0], [3.0, -1.0]], [1, -1])
-print(model.coef_.tolist(), type(run_dense._cache).__name__)
+one = model.copy().fit([[1.0, 2.0], [3.0, -1.0]], [1, -1])
+one.learn_one(np.array([2.0, 1.0]), -1)
+print(model.coef_.tolist(), one.coef_.tolist(), type(run_dense._cache).__name__)
 """
 
 

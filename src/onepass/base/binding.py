@@ -16,6 +16,7 @@ from onepass.base.state import Array, State
 from onepass.compiled.average import Averaged, Lazy, NoAverage, Strided
 from onepass.compiled.chain import Before, End, run_dense, run_sparse
 from onepass.compiled.gates import Active, Balanced
+from onepass.compiled.kept import Kept
 from onepass.compiled.kernel import machine_code
 from onepass.compiled.loop import Weights, run
 from onepass.compiled.pocket import Pocket
@@ -59,7 +60,6 @@ class Bound:
         self.code = learner._coder(state)
         self._entries: dict[Any, Callable[..., int]] = {}
         self._chain: Any = End(self.bias)
-        self._strides = (dtype.itemsize,)
         self._dense: Callable[..., float] | None = None
         self._sparse: Callable[..., float] | None = None
         self._answers = self._takes_dicts = state.classes is None or bool(labels)  # else every example needs a closer look
@@ -158,7 +158,7 @@ class Bound:
         """The loop over one example, for the common cases; None for those that need a closer look."""
         try:
             if type(x) is ndarray:
-                if x.shape != self._shape or x.dtype is not self.dtype or x.strides != self._strides:
+                if x.shape != self._shape or x.dtype is not self.dtype:
                     return None
                 dense = self._dense or self._compile_dense(x, targets, share)
                 return dense(x, targets, share)
@@ -201,8 +201,8 @@ class Bound:
         return self._sparse
 
     def _entry(self, kernel: Any, *example: Any) -> Callable[..., float]:
-        fixed = (self._chain, self.model, self.average, self.width, self.count, self.pulse)
-        return partial(machine_code(kernel, *fixed, *example), *fixed)
+        fixed = Kept((self._chain, self.model, self.average, self.width, self.count, self.pulse))
+        return partial(machine_code(kernel, fixed, *example), fixed)
 
 
 def _as_long(gate: Any, n: int) -> bool:

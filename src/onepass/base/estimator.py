@@ -302,7 +302,6 @@ class Estimator(Locked, BaseEstimator):
                 if j is None:
                     j = newcomers.get(name)
                 if j is None and grow:
-                    check_name(name)
                     j = newcomers[name] = known + len(newcomers)
                 if j is not None:
                     pairs.append((j, value))
@@ -350,6 +349,7 @@ class Estimator(Locked, BaseEstimator):
 
     def _check_named(self, named: dict[str, float]) -> None:
         for name, value in named.items():
+            check_name(name)
             if not math.isfinite(value):
                 raise ValueError(f"Feature {name!r} is {value}: Input X contains {'NaN' if math.isnan(value) else 'infinity'}.")
             if not math.isfinite(value * value):

@@ -261,7 +261,7 @@ def places(names: Names | None, n: int, x: dict[str, Any], ignore_new: bool, dty
         return None
     found = names.places(x, n)
     new = None in found
-    if new and not ignore_new:
+    if new and not (ignore_new and all(isinstance(name, str) for name in x)):
         return None
     known = [(j, position) for position, j in enumerate(found) if j is not None]
     ascending = sorted(known)

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base.binding import Bound
 from onepass.base.estimator import Estimator, are_named
-from onepass.base.inputs import Rows, check_name, named_values, one_row, rows_of
+from onepass.base.inputs import Rows, named_values, one_row, rows_of
 from onepass.base.knowledge import Door, Start
 from onepass.base.state import COMPANIONS, Array, State
 from onepass.base.writing import guarded, in_place, steadily, while_true
@@ -291,8 +291,6 @@ class Learner(Estimator):
         newcomers = [name for name, j in zip(named, found, strict=True) if j is None] if state.grow_features else []
         if not newcomers:
             return one.run_one(named, code, one.full)
-        for name in newcomers:
-            check_name(name)
         self._check_named(named)  # what has no weight yet does not show in the score
         wider = state.widened(state.n_features + len(newcomers), newcomers)
         bound = wider.bound = one.wider(wider) if wider.arrays is state.arrays else self._bind(wider)

@@ -29,7 +29,7 @@ def held(value: Any) -> None:
 @intrinsic
 def _without_owner(typing_context: Any, value: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _strip(context, builder, signature.return_type, arguments[0])
+        return without_owners(context, builder, signature.return_type, arguments[0])
 
     return value(value), generate
 
@@ -37,15 +37,16 @@ def _without_owner(typing_context: Any, value: Any) -> Any:
 @intrinsic
 def _read_only(typing_context: Any, array: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _strip(context, builder, array, arguments[0])  # a type that can't be written has the same layout
+        return without_owners(context, builder, array, arguments[0])  # a type that can't be written has the same layout
 
     return array.copy(readonly=True)(array), generate
 
 
-def _strip(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+def without_owners(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """The code for an array, or record of arrays, without its owner."""
     if isinstance(kind, types.BaseTuple):
         for i, part in enumerate(kind):
-            stripped = _strip(context, builder, part, builder.extract_value(value, i))
+            stripped = without_owners(context, builder, part, builder.extract_value(value, i))
             value = builder.insert_value(value, stripped, i)
         return value
     if not isinstance(kind, types.Array):

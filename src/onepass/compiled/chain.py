@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.borrow import held, lent
+from onepass.compiled.borrow import borrowed, held, lent
 from onepass.compiled.checks import first_bad_row
+from onepass.compiled.kept import opened
 from onepass.compiled.kernel import kernel, routine
 from onepass.compiled.loop import Weights, run
 from onepass.compiled.pulse import begin_step, end_step, moment, still
@@ -120,8 +121,10 @@ PATIENCE = 1000
 
 
 @routine
-def answer(stages: Any, model: Any, average: Any, X: Any, y: Any, share: Any, width: Any, count: Any, pulse: Any) -> Any:
-    scores = np.empty((1, width), X.values.dtype)
+def answer(fixed: Any, X: Any, y: Any, share: Any) -> Any:
+    stages, model, average, width, count, pulse = fixed
+    own = np.empty((1, width), X.values.dtype)
+    scores = borrowed(own)
     gate = Weights(scores[0, :0], share)
     if share > 0:
         begin_step(pulse)
@@ -135,41 +138,29 @@ def answer(stages: Any, model: Any, average: Any, X: Any, y: Any, share: Any, wi
             if still(pulse, before):
                 break
             done = 0
-    if done == 0:
-        return np.nan
     best = 0
     for k in range(1, width):
         if scores[0, k] > scores[0, best]:
             best = k
-    return np.float64(best) if width > 1 else np.float64(scores[0, 0])
+    said = np.float64(best) if width > 1 else np.float64(scores[0, 0])
+    held(own)
+    return said if done == 1 else np.nan
 
 
-# What stays the same from call to call comes first, so that it can be bound.
+# `fixed` is what stays the same from call to call: stages, model, average, width, count and pulse.
 
 
 @kernel
-def run_dense(
-    stages: Any, model: Any, average: Any, width: Any, count: Any, pulse: Any, values: Any, y: Any, share: Any
-) -> Any:
+def run_dense(fixed: Any, values: Any, y: Any, share: Any) -> Any:
     """The loop on one dense row, of weight `share`."""
-    X = DenseRows(values.reshape(1, len(values)), values.dtype.type(0))
-    return answer(stages, model, average, X, y, share, width, count, pulse)
+    if values.strides[0] != values.itemsize:
+        return np.nan  # a column of a table, or the like: numbers that do not lie side by side need a closer look
+    values, y = borrowed((values, y))
+    return answer(opened(fixed), DenseRows(values.reshape(1, len(values)), values.dtype.type(0)), y, share)
 
 
 @kernel
-def run_sparse(
-    stages: Any,
-    model: Any,
-    average: Any,
-    width: Any,
-    count: Any,
-    pulse: Any,
-    indptr: Any,
-    indices: Any,
-    values: Any,
-    y: Any,
-    share: Any,
-) -> Any:
+def run_sparse(fixed: Any, indptr: Any, indices: Any, values: Any, y: Any, share: Any) -> Any:
     """The loop on one sparse row, of weight `share`."""
-    X = SparseRows(indptr, indices, values, values.dtype.type(0))
-    return answer(stages, model, average, X, y, share, width, count, pulse)
+    X, y = borrowed((SparseRows(indptr, indices, values, values.dtype.type(0)), y))
+    return answer(opened(fixed), X, y, share)

@@ -127,6 +127,8 @@ def _record_modules(signature: Iterable[Any]) -> set[str]:
             files.add(getattr(module, "__file__", None) or "")
         if isinstance(item, types.BaseTuple):
             files |= _record_modules(item)
+        elif hasattr(item, "content"):  # a record that is passed by its address
+            files |= _record_modules([item.content])
     return files - {""}
 
 
