@@ -48,7 +48,7 @@ if config.DISABLE_JIT:
 from collections import namedtuple
 import numpy as np
 from onepass.compiled.borrow import held
-from onepass.compiled.kernel import kernel, machine_code, routine
+from onepass.compiled.compiler import entry_point, machine_code, routine
 from onepass.compiled.loop import borrowed
 from onepass.compiled.verb import verb
 
@@ -65,7 +65,7 @@ def _(m, i):
 def by_routine(m, i):
     return m.values[i]
 
-@kernel
+@entry_point
 def look(m, way, i):
     own = np.zeros(3)
     m, s = borrowed((m, own))

@@ -488,7 +488,7 @@ def full(model: Any) -> Any:
     """A support set without room."""
     rng = np.random.default_rng(0)
     model.partial_fit(rng.normal(size=(2, 3)), [0, 1], classes=[0, 1])
-    while model.support_size_ < model._state.rooms["support"]:
+    while model.support_size_ < model._state.capacities["support"]:
         x = rng.normal(size=3)
         model.learn_one(x, 1 - model.predict_one(x))
     return model
@@ -715,7 +715,7 @@ def no_memory(what: str) -> None:
         model = KernelPA(gamma=1e-9, C=1.0, random_state=0)
         model.partial_fit(X[:1], y[:1], classes=[0, 1])
         t = 1
-        while model.support_size_ < model._state.rooms["support"] or t < 60:
+        while model.support_size_ < model._state.capacities["support"] or t < 60:
             model.partial_fit(X[t : t + 1], y[t : t + 1])
             t += 1
         flipped = 1 - model.predict(X[t : t + 1])

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import naive
 from onepass import ROMMA
-from onepass.compiled.kernel import OPTIONS
+from onepass.compiled.compiler import OPTIONS
 from onepass.compiled.scaled import AveragedScaled, Scaled, length2
 
 STORAGE = {"dense": np.asarray, "csr": sp.csr_array}

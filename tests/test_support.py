@@ -199,7 +199,7 @@ def test_slots_become_longer_for_a_longer_row(one: bool) -> None:
         else:
             model.partial_fit(table[t : t + 1], y[t : t + 1])
         held = max(lengths[: t + 1])
-        assert max(held, FIRST_ENTRIES) <= model._state.rooms["entries"] <= max(2 * held, FIRST_ENTRIES)
+        assert max(held, FIRST_ENTRIES) <= model._state.capacities["entries"] <= max(2 * held, FIRST_ENTRIES)
     np.testing.assert_array_equal(model.support_vectors_.toarray(), X[model.support_])
     expected = model.dual_coef_[0] @ rbf_kernel(X[model.support_], X, gamma=5.0)
     np.testing.assert_allclose(model.decision_function(table), expected, rtol=1e-10, atol=1e-12)

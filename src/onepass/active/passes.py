@@ -52,7 +52,7 @@ class Pass:
         if self.weights is not None:
             self.core._check_weights(self.weights, state)
         grows = state.grow_classes or (self.learner._grows() if self.stages else state.grow_features)
-        counts_twice = self.core.class_weight == "balanced" and state.rooms  # a row that has to wait for room would be
+        counts_twice = self.core.class_weight == "balanced" and state.capacities  # a row that has to wait for place would be
         if grows or counts_twice or any(stage._fields("stage") for stage in self.stages):
             self._walk(start)
             return

@@ -15,9 +15,9 @@ from onepass.base.inputs import Places, places, readonly
 from onepass.base.state import Array, State
 from onepass.compiled.average import Averaged, Lazy, NoAverage, Strided
 from onepass.compiled.chain import Before, End, run_dense, run_sparse
+from onepass.compiled.compiler import machine_code
 from onepass.compiled.gates import Active, Balanced
 from onepass.compiled.kept import Kept
-from onepass.compiled.kernel import machine_code
 from onepass.compiled.loop import Weights, run
 from onepass.compiled.pocket import Pocket
 from onepass.compiled.rows import DenseRows
@@ -140,7 +140,7 @@ class Bound:
         """Raise ValueError unless the loop stays within all arrays. That sparse rows lie within their width is seen to where rows are
         made."""
         n, values = len(scores), rows.values
-        sound = width <= self.state.room and values.dtype == self.dtype
+        sound = width <= self.state.capacity and values.dtype == self.dtype
         if type(rows) is DenseRows:
             sound = sound and values.ndim == 2 and values.shape[1] == width and len(values) >= n
         else:
@@ -200,9 +200,9 @@ class Bound:
         self._sparse = self._entry(run_sparse, *map(readonly, row), targets, share)
         return self._sparse
 
-    def _entry(self, kernel: Any, *example: Any) -> Callable[..., float]:
+    def _entry(self, function: Any, *example: Any) -> Callable[..., float]:
         fixed = Kept((self._chain, self.model, self.average, self.width, self.count, self.pulse))
-        return partial(machine_code(kernel, fixed, *example), fixed)
+        return partial(machine_code(function, fixed, *example), fixed)
 
 
 def _as_long(gate: Any, n: int) -> bool:

@@ -60,7 +60,7 @@ class Estimator(Locked, BaseEstimator):
         """The sizes of the axes that are neither features nor classes."""
         return {}
 
-    def _rooms(self) -> dict[str, int]:
+    def _capacities(self) -> dict[str, int]:
         """The axes that grow when they are full, and the sizes that they start with."""
         return {}
 
@@ -199,7 +199,7 @@ class Estimator(Locked, BaseEstimator):
             self._seed(),
             self._fields(form),
             self._sizes(),
-            self._rooms(),
+            self._capacities(),
             grow_features=start.grow_features,
             grow_classes=start.grow_classes,
             n_features=start.n_features,
@@ -233,10 +233,10 @@ class Estimator(Locked, BaseEstimator):
         return (header, {}) if packed is None else ({**header, "state": packed[0]}, packed[1])
 
     def _packed(self, state: State) -> tuple[dict[str, Any], dict[str, Array]]:
-        self._check_settled(state)
+        self._check_unchanged(state)
         return pack_state(state), {name: array.copy() for name, array in state.arrays.items()}
 
-    def _check_settled(self, state: State) -> None:
+    def _check_unchanged(self, state: State) -> None:
         """Refuse parameters that were changed after they had shaped the state."""
 
     @classmethod
@@ -251,7 +251,7 @@ class Estimator(Locked, BaseEstimator):
         if header.get("format") == 1:
             cls._upgrade(packed["form"], arrays)
         fields = estimator._fields(packed["form"])
-        state = unpack_state(packed, arrays, fields, estimator._sizes(), estimator._rooms())
+        state = unpack_state(packed, arrays, fields, estimator._sizes(), estimator._capacities())
         if missing := estimator._companions() - set(arrays):
             raise ModelFileError(f"The model file is damaged: {', '.join(sorted(missing))} is missing.")
         estimator._state = state

@@ -11,7 +11,7 @@ import numpy as np
 from onepass.base.learner import Learner
 from onepass.base.state import Array, Field
 from onepass.compiled.hedge import Hedged, Margins
-from onepass.compiled.tasks import ManyClasses, TwoClasses
+from onepass.compiled.losses import ManyClasses, TwoClasses
 
 
 class SelfTuning(Learner):

@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _check_feature_names, _get_feature_names
 
 from onepass.base.names import Names
-from onepass.compiled.checks import OUT_OF_RANGE, SORTED, settle_csr
+from onepass.compiled.checks import OUT_OF_RANGE, SORTED, check_csr
 from onepass.compiled.rows import DenseRows, SparseRows
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -50,7 +50,7 @@ class Rows:
         """The table as users know it: an array or a `csr_array`."""
         if not self.sparse:
             return self._values
-        rows = self.settled()
+        rows = self.checked()
         return sp.csr_array((rows._values, rows._indices, rows._indptr), (self.n, self.width))
 
     @property
@@ -69,11 +69,11 @@ class Rows:
             yield first, min(first + step, self.n)
 
     def block(self, start: int, stop: int, dtype: np.dtype[Any], bias: Any) -> Any:
-        """Rows start..stop as the record that kernels take. C-ordered numbers of this type are not copied."""
+        """Rows start..stop as the record that machine code takes. C-ordered numbers of this type are not copied."""
         if not self.sparse:
             values = np.ascontiguousarray(self._values[start:stop], dtype)
             return DenseRows(readonly(values if values.flags.aligned else values.copy()), bias)
-        rows = self.part(start, stop).settled()
+        rows = self.part(start, stop).checked()
         with np.errstate(over="ignore"):
             values = rows._values.astype(dtype, copy=False)
         return SparseRows(readonly(rows._indptr), readonly(rows._indices), readonly(values), bias)
@@ -89,7 +89,7 @@ class Rows:
         csr = (bounds - bounds[:1], self._indices[low:high], self.width)
         return Rows(self._values[low:high], csr, self.names, sound=self._sound)
 
-    def settled(self) -> Rows:
+    def checked(self) -> Rows:
         """The same rows, with places that were looked at and that nobody else can change, ascending in each row and each once."""
         if self._sound:
             return self
@@ -100,7 +100,7 @@ class Rows:
             kind = np.int32 if self._indices.dtype == np.int32 and end < 2**31 else np.int64
             source = readonly(np.ascontiguousarray(self._indices[:end], kind))
             indptr, indices = indptr.astype(kind), np.empty(end, kind)
-            order = settle_csr(readonly(indptr), source, self.width, indices)
+            order = check_csr(readonly(indptr), source, self.width, indices)
         if order == OUT_OF_RANGE:
             self._refuse_places()
         values = self._values[:end]
@@ -119,7 +119,7 @@ class Rows:
         """How many columns row t shows: all of a dense one, those up to its last entry of a sparse one."""
         if not self.sparse:
             return self.width
-        indices = self.part(t, t + 1).settled()._indices
+        indices = self.part(t, t + 1).checked()._indices
         return int(indices[-1]) + 1 if len(indices) else 0
 
     def taken(self, order: Any) -> Rows:
@@ -131,16 +131,16 @@ class Rows:
         data = self.data[:, :width]
         return from_csr(data) if self.sparse else Rows(data)
 
-    def room(self) -> Any:
-        """Room for new numbers in the places of the old ones."""
+    def blank(self) -> Any:
+        """An array for new numbers in the places of the old ones."""
         return np.empty(self._values.shape, self.dtype)
 
     def span(self, start: int, stop: int) -> slice:
-        """Where the numbers of some settled rows are in `room`."""
+        """Where the numbers of some checked rows are in `blank`."""
         return slice(self._indptr[start], self._indptr[stop]) if self.sparse else slice(start, stop)
 
     def with_values(self, values: Any) -> Rows:
-        """The same places with other numbers, in the order of `room`."""
+        """The same places with other numbers, in the order of `blank`."""
         csr = (self._indptr, self._indices, self.width) if self.sparse else None
         return Rows(values, csr, self.names, sound=self._sound)
 
@@ -172,7 +172,7 @@ def as_csr(X: Any) -> Any:
 
 
 def readonly(array: Any) -> Any:
-    """A view that cannot be written: one type for Numba, and no kernel can change a user's data."""
+    """A view that cannot be written: one type for Numba, and no machine code can change a user's data."""
     view = array.view(np.ndarray)
     view.flags.writeable = False
     return view

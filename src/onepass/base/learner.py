@@ -77,8 +77,8 @@ class Learner(Estimator):
         """Whether a row may be refused that looks sound, so that only a copy of the state, however large, can undo a pass."""
         return False
 
-    def _with_room(self, state: State) -> State | None:
-        """A state with room for what the rule could not take in, if that is why it ended the loop."""
+    def _enlarged(self, state: State) -> State | None:
+        """A state with place for what the rule could not take in, if that is why it ended the loop."""
         return None
 
     def _begin_pass(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
@@ -172,7 +172,7 @@ class Learner(Estimator):
         bound: Bound | None = state.bound
         if bound is None or bound.edition is not self._edition:
             self._check_parameters()
-            self._check_settled(state)
+            self._check_unchanged(state)
             bound = state.bound = Bound(self, state)
         return bound
 
@@ -186,7 +186,7 @@ class Learner(Estimator):
         if self._shown is None and self._state is not None:
             self._bound = self._bind(self._state)
 
-    def _check_settled(self, state: State) -> None:
+    def _check_unchanged(self, state: State) -> None:
         resized = any(state.sizes.get(name) != size for name, size in self._sizes().items())
         companions = {name for name in COMPANIONS if name in state.arrays}
         averaged = "clock" in state.arrays and "clock" in self._companions()
@@ -248,7 +248,7 @@ class Learner(Estimator):
 
     def _bind_for(self, width: int, state: State) -> Bound:
         """The binding for a prediction on so many features, of which a growing model may not have seen all."""
-        return self._bind(state if width <= state.room else state.foreseeing(width))
+        return self._bind(state if width <= state.capacity else state.foreseeing(width))
 
     def _predicted(self, X: Any, state: State) -> Array:
         """What a state predicts for each row."""
@@ -300,7 +300,7 @@ class Learner(Estimator):
         block, scores = SparseRows(*row, bound.bias), np.empty((1, bound.width), bound.dtype)
         learn = bound.call(block, wider.n_features, code, bound.learn_all, scores)
         become = (ior, vars(self), {"_state": wider, "_bound": bound})
-        pulse = wider.pulse  # that of the old state, too, if there was room in its arrays: odd until all see the new one
+        pulse = wider.pulse  # that of the old state, too, if its arrays were long enough: odd until all see the new one
         try:
             pulse[0] |= 1
             done = while_true(learn, become)
@@ -454,8 +454,8 @@ class Learner(Estimator):
                 start = end
 
     def _run_block(self, state: State, rows: Rows, start: int, codes: Array, gate: Any, scores: Array) -> State:
-        """The loop over as many rows from `start` on as there are codes. Where it ends for want of room, room is made. The state that
-        has learned, which becomes the learner's with the first row: Ctrl-C finds no label or feature without its example."""
+        """The loop over as many rows from `start` on as there are codes, in a larger state where one is full. The state that has
+        learned becomes the learner's with the first row: Ctrl-C finds no label or feature without its example."""
         done, n = 0, len(codes)
         while done < n:
             bound = self._bind(state)
@@ -466,7 +466,7 @@ class Learner(Estimator):
             self._bound = None
             done += sum(while_true(learn, (object.__setattr__, self, "_state", state))[:1])
             if done < n:
-                roomier = self._with_room(state)
+                roomier = self._enlarged(state)
                 if roomier is None:
                     self._refuse(rows, start + done, state.dtype)
                 state = roomier

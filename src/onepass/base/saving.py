@@ -132,7 +132,11 @@ def pack_state(state: State) -> dict[str, Any]:
 
 
 def unpack_state(
-    packed: dict[str, Any], arrays: dict[str, Array], fields: dict[str, Field], sizes: dict[str, int], rooms: dict[str, int]
+    packed: dict[str, Any],
+    arrays: dict[str, Array],
+    fields: dict[str, Field],
+    sizes: dict[str, int],
+    capacities: dict[str, int],
 ) -> State:
     """The state again. All of it is checked: the loop would follow wrong shapes out of bounds."""
     if packed["columns"] is True:
@@ -151,7 +155,7 @@ def unpack_state(
         seed=packed["seed"],
         fields=fields,
         sizes=sizes,
-        rooms=dict.fromkeys(rooms, 0),
+        capacities=dict.fromkeys(capacities, 0),
         grow_features=packed["grow_features"],
         grow_classes=packed["grow_classes"],
         n_features=packed["n_features"],
@@ -162,7 +166,7 @@ def unpack_state(
         names=None if columns is None else Names(columns),
         arrays={name: array.copy() for name, array in arrays.items()},
     )
-    state.measure_rooms()
+    state.measure_capacities()
     flaw = "it names a feature twice" if state.names is not None and not state.names.are_unique() else state.flaw()
     if flaw is not None:
         raise ModelFileError(f"The model file is damaged: {flaw}.")

@@ -16,7 +16,7 @@ from onepass.base.knowledge import WHOLE, Door
 from onepass.base.state import Array, State
 from onepass.base.writing import guarded
 from onepass.compiled.chain import run_stage
-from onepass.compiled.kernel import machine_code
+from onepass.compiled.compiler import machine_code
 
 FLOAT64 = np.dtype(np.float64)
 
@@ -41,7 +41,7 @@ class Stage(TransformerMixin, Estimator):
     # --- what a subclass says ---
 
     def _record(self, state: State) -> Any:
-        """A state and the parameters as the record that kernels take, of types that are always the same (`compiled/chain.py`)."""
+        """A state and the parameters as the record that machine code takes, of types that are always the same (`compiled/chain.py`)."""
         raise NotImplementedError
 
     def _width(self, state: State) -> int:
@@ -49,8 +49,8 @@ class Stage(TransformerMixin, Estimator):
         return state.n_features
 
     def _out(self, state: State, rows: Rows) -> Any:
-        """Room for the numbers of rows after the stage."""
-        return rows.room()
+        """An array for the numbers of rows after the stage."""
+        return rows.blank()
 
     def _transformed(self, state: State, rows: Rows, taught: Array) -> Rows:
         """The rows after the stage."""
@@ -113,7 +113,7 @@ class Stage(TransformerMixin, Estimator):
     def _seen_by(self, state: State, X: Any, *, foreseen: bool = True) -> Rows:
         """Rows after the stage in one of its states, which stays as it is. In a pipeline, features that are still unknown pass, for
         the learner to judge, as they will when learned."""
-        rows = (self._foreseen(X, state) if foreseen else self._rows(X, state)).settled()
+        rows = (self._foreseen(X, state) if foreseen else self._rows(X, state)).checked()
         self._check_finite(rows, rows.dtype)
         return self._transformed(state, rows, np.zeros(rows.n, bool))
 
@@ -123,12 +123,12 @@ class Stage(TransformerMixin, Estimator):
         return self._named_rows(X, state, grow=state.grow_features)[0] if are_named(X) else self._rows(X, state)
 
     def _learn_transform(self, X: Any, weights: Array | None, door: Door) -> Rows:
-        rows = self._enter(X, weights, door).settled()
+        rows = self._enter(X, weights, door).checked()
         self._check_finite(rows, rows.dtype)
         return self._transformed(self._writable(), rows, np.ones(rows.n, bool) if weights is None else weights > 0)
 
     def _enter(self, X: Any, weights: Array | None, door: Door) -> Rows:
-        """Rows to learn from, in a state that has room for their features."""
+        """Rows to learn from, in a state that has place for their features."""
         named = are_named(X)
         rows = None if named else rows_of(X, self, fitted=self._state is not None)
         if self._state is None:

@@ -31,7 +31,7 @@ class Field:
 
     `axes` names its axes: "features" (one entry more than there are features, slot 0 being the bias), "classes", "ranks" (one entry
     more than there are classes, slot 0 being a threshold), "one", a size that the learner gives, "candidates" (in front of all others),
-    or a room: an axis that grows when it is full. New entries are `start` (of a square matrix, those on its diagonal; the others are
+    or an axis that grows when it is full. New entries are `start` (of a square matrix, those on its diagonal; the others are
     zero), or drawn: "uniform" from U(-0.1, 0.1), "normal" from N(0, 1); with `fan_in` the rows of features are divided by the root of
     how many were known at the first example. `exact` numbers are float64 whatever the type of the data (counts and sums), and `whole`
     ones int64.
@@ -75,7 +75,7 @@ def no_steps() -> memoryview:
 
 @dataclass(eq=False)
 class State:
-    """Arrays by name, and what they are about. Arrays may hold spare room at the end of their features axis, and in their rooms.
+    """Arrays by name, and what they are about. Arrays may hold spare room at the end of their features axis, and of axes that grow.
 
     A state never changes its shape: what makes it larger gives another state, of which all arrays are new, or all the same where there
     was spare room. So whoever holds a state, a reader in another thread or an error handler, holds one whole version of the model.
@@ -86,7 +86,7 @@ class State:
     seed: int
     fields: dict[str, Field]
     sizes: dict[str, int]
-    rooms: dict[str, int] = field(default_factory=dict)  # the axes that grow when they are full, and their sizes now
+    capacities: dict[str, int] = field(default_factory=dict)  # the axes that grow when they are full, and their sizes now
     grow_features: bool = False
     grow_classes: bool = False
     n_features: int = 0
@@ -112,7 +112,7 @@ class State:
         other = object.__new__(State)
         other.__dict__.update(self.__dict__, bound=None, **changes)
         if "arrays" in changes:
-            other.__dict__.pop("room", None)
+            other.__dict__.pop("capacity", None)
             other.__dict__.pop("foresees", None)
             other.pulse = no_steps()
         return other
@@ -126,8 +126,8 @@ class State:
         return int(self.arrays["count"][UPDATES])
 
     @cached_property
-    def room(self) -> int:
-        """How many features the arrays have room for."""
+    def capacity(self) -> int:
+        """How many features the arrays have place for."""
         sizes = [
             self.arrays[name].shape[role.axes.split().index("features")] - 1
             for name, role in self.fields.items()
@@ -192,7 +192,7 @@ class State:
     def widened(self, n_features: int, newcomers: Iterable[str] = ()) -> State:
         """The state with more features; old entries keep their place and their values."""
         names = self.names if self.names is None else self.names.grown(newcomers, self.n_features)
-        if self.room >= n_features:
+        if self.capacity >= n_features:
             return self._but(n_features=n_features, names=names)
         return self._but(arrays=self._stretched({"features": n_features + 1}), n_features=n_features, names=names)
 
@@ -200,9 +200,9 @@ class State:
         """The state with the numbers of features that are still to come, for predictions; they have no names yet."""
         return self._but(arrays=self._stretched({"features": width + 1}), n_features=width, names=None)
 
-    def extended(self, rooms: dict[str, int]) -> State:
+    def extended(self, sizes: dict[str, int]) -> State:
         """The state with axes that were full made longer."""
-        return self._but(arrays=self._stretched(rooms), rooms={**self.rooms, **rooms})
+        return self._but(arrays=self._stretched(sizes), capacities={**self.capacities, **sizes})
 
     def _stretched(self, least: dict[str, int]) -> dict[str, Array]:
         """All arrays anew, with axes of at least these lengths."""
@@ -292,7 +292,7 @@ class State:
                 return f"its array {name!r} has the wrong shape or type"
         if missing := [name for name in expected if name not in self.arrays]:
             return f"its array {missing[0]!r} is missing"
-        for axis in ("features", *self.rooms):
+        for axis in ("features", *self.capacities):
             sizes = {
                 size
                 for name, array in self.arrays.items()
@@ -300,7 +300,7 @@ class State:
                 if kind == axis
             }
             if len(sizes) > 1:
-                return f"its arrays have room for different numbers of {axis}"
+                return f"its arrays have place for different numbers of {axis}"
         return None
 
     def _flaw_of_labels(self) -> str | None:
@@ -336,13 +336,13 @@ class State:
             expected[name] = (dtype, self.arrays[plain].shape if plain in self.arrays else shape)
         return expected
 
-    def measure_rooms(self) -> None:
-        """Take the sizes of the rooms from the arrays of a file."""
+    def measure_capacities(self) -> None:
+        """Take the sizes of the axes that grow from the arrays of a file."""
         for name, role in self.fields.items():
             shape = self.arrays[name].shape if name in self.arrays else ()
             for axis, size in zip(role.axes.split(), shape, strict=False):
-                if axis in self.rooms:
-                    self.rooms[axis] = max(self.rooms[axis], size)
+                if axis in self.capacities:
+                    self.capacities[axis] = max(self.capacities[axis], size)
 
     def _axes(self, name: str) -> list[str]:
         role = self.fields.get(name.rpartition(".")[2])
@@ -361,7 +361,7 @@ class State:
     def _extent(self) -> dict[str, int]:
         classes = 0 if self.classes is None else len(self.classes)
         known = {"one": 1, "features": self.n_features + 1, "classes": classes, "ranks": classes + 1}
-        return {**self.sizes, **self.rooms, **known}
+        return {**self.sizes, **self.capacities, **known}
 
     def _entries(self, name: str, extent: dict[str, int], first: int = 0) -> Array:
         """Fresh entries of an array. What is drawn depends on (seed, field, row) alone, so that growing piece by piece draws what

@@ -233,8 +233,8 @@ class Classifier(Labelled):
         if classes is not None and not np.array_equal(declared_classes(classes), state.classes):
             raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {state.classes!r}")
 
-    def _check_settled(self, state: State) -> None:
-        super()._check_settled(state)
+    def _check_unchanged(self, state: State) -> None:
+        super()._check_unchanged(state)
         self._check_class_weight(None if state.grow_classes else state.classes)
 
     def _check_class_weight(self, labels: Array | None) -> None:

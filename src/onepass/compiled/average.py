@@ -9,7 +9,7 @@ after t. There are three kinds:
 
 A learner whose only change is `add(w, a, x)` averages after every example in O(nnz). With v = w - average, a step w += d gives
 v <- keep (v + d). Written as v = c q with one running factor c, that is q += d/c and then c *= keep: q changes only where x is
-not zero. `Averaged` holds w and q (`gap`) behind the verbs that kernels use, and the score of the average is w.x - c q.x.
+not zero. `Averaged` holds w and q (`gap`) behind the verbs that rules use, and the score of the average is w.x - c q.x.
 
 Every other state is blended as a whole, every `stride` examples (`Strided`).
 """
@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.kernel import routine
+from onepass.compiled.compiler import routine
 from onepass.compiled.rows import DenseRow, SparseRow, add, dot
 from onepass.compiled.rules import blend, score, score_again, scratch
 from onepass.compiled.verb import verb
@@ -115,13 +115,9 @@ for Row in (DenseRow, SparseRow):
 
 
 @verb(0)
-def room(average: Any) -> Any:
-    """Scratch for `show`, made once a call."""
-
-
-@verb(0)
-def show(average: Any, s: Any, room: Any, x: Any, out: Any) -> None:
-    """out = the scores that the outside sees: the average's, where there is one. `s` holds those of the present weights."""
+def show(average: Any, s: Any, spare: Any, x: Any, out: Any) -> None:
+    """out = the scores that the outside sees: the average's, where there is one. `s` holds those of the present weights;
+    `spare` is the average's own `scratch`."""
 
 
 @verb(0)
@@ -129,13 +125,13 @@ def tick(average: Any, model: Any, t: int, moved: int) -> None:
     """The t-th example has been learned, and the weights may have moved: take them into the average."""
 
 
-@room.form(NoAverage)
+@scratch.form(NoAverage)
 def _(average: Any) -> Any:
     return 0
 
 
 @show.form(NoAverage)
-def _(average: Any, s: Any, room: Any, x: Any, out: Any) -> Any:
+def _(average: Any, s: Any, spare: Any, x: Any, out: Any) -> Any:
     for k in range(len(out)):
         out[k] = s.scores[k]
 
@@ -145,17 +141,17 @@ def _(average: Any, model: Any, t: Any, moved: Any) -> Any:
     pass
 
 
-@room.form(Lazy)
+@scratch.form(Lazy)
 def _(average: Any) -> Any:
     return scratch(average.lag)
 
 
 @show.form(Lazy)
-def _(average: Any, s: Any, room: Any, x: Any, out: Any) -> Any:
-    score_again(average.lag, x, s, room)
+def _(average: Any, s: Any, spare: Any, x: Any, out: Any) -> Any:
+    score_again(average.lag, x, s, spare)
     factor = out.dtype.type(average.clock[FACTOR])
     for k in range(len(out)):
-        out[k] = s.scores[k] - factor * room.scores[k]
+        out[k] = s.scores[k] - factor * spare.scores[k]
 
 
 @tick.form(Lazy)
@@ -169,16 +165,16 @@ def _(average: Any, model: Any, t: Any, moved: Any) -> Any:
         clock[FACTOR] = 1.0
 
 
-@room.form(Strided)
+@scratch.form(Strided)
 def _(average: Any) -> Any:
     return scratch(average.model)
 
 
 @show.form(Strided)
-def _(average: Any, s: Any, room: Any, x: Any, out: Any) -> Any:
-    score(average.model, x, room)
+def _(average: Any, s: Any, spare: Any, x: Any, out: Any) -> Any:
+    score(average.model, x, spare)
     for k in range(len(out)):
-        out[k] = room.scores[k]
+        out[k] = spare.scores[k]
 
 
 @tick.form(Strided)

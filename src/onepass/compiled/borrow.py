@@ -1,7 +1,7 @@
 """Arrays without reference counting.
 
 Numba counts a reference whenever an array is viewed or taken out of a record, with atomic instructions, in the innermost loops too:
-for small models that is most of the time. Whatever a kernel was given outlives the call, so it need not be counted.
+for small models that is most of the time. Whatever a call was given outlives the call, so it need not be counted.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ def borrowed(value: Any) -> Any:
 
 
 def lent(array: Any) -> Any:
-    """The same array, borrowed and not to be written: what data that comes in is to kernels."""
+    """The same array, borrowed and not to be written: as all data that comes in is."""
     return array
 
 
-def held(value: Any) -> None:
+def keep_alive(value: Any) -> None:
     """Hold the owner of borrowed arrays up to here."""
 
 
@@ -75,6 +75,6 @@ def _(array: Any) -> Any:
     return implementation
 
 
-@overload(held, strict=False)
+@overload(keep_alive, strict=False)
 def _(value: Any) -> Any:
     return lambda value: None

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.kernel import kernel, routine
+from onepass.compiled.compiler import entry_point, routine
 
 # The calibration of a state, float64: slope and offset, and the curvature's three entries. An offset is in logits, whatever the
 # scores: of its curvature, 1 is there from the start.
@@ -47,7 +47,7 @@ def weigh(platt: Any, g: Any, error: Any) -> Any:
         platt[SLOPE] *= np.sqrt(before * platt[BB] / platt[AA])
 
 
-@kernel
+@entry_point
 def calibrate_binary(platt: Any, scores: Any, y: Any, weights: Any) -> Any:
     """P(y = 1) = 1 / (1 + exp(-(slope f + offset)))."""
     for t in range(len(y)):
@@ -67,7 +67,7 @@ def calibrate_binary(platt: Any, scores: Any, y: Any, weights: Any) -> Any:
             platt[OFFSET] -= error / platt[BB]
 
 
-@kernel
+@entry_point
 def calibrate_multiclass(platt: Any, scores: Any, y: Any, weights: Any) -> Any:
     """P(k) proportional to exp(slope f_k): one slope for all classes. For two of them, with the scores -f/2 and f/2, the slope, AA and
     BB are those of `calibrate_binary`."""
@@ -88,7 +88,7 @@ def calibrate_multiclass(platt: Any, scores: Any, y: Any, weights: Any) -> Any:
             platt[SLOPE] -= g / (platt[AA] * (1 + 1 / platt[BB]))
 
 
-@kernel
+@entry_point
 def softmax(slope: Any, scores: Any, p: Any) -> Any:
     top = -np.inf
     for k in range(len(p)):
@@ -102,7 +102,7 @@ def softmax(slope: Any, scores: Any, p: Any) -> Any:
         p[k] /= total
 
 
-@kernel
+@entry_point
 def probabilities(platt: Any, scores: Any, out: Any) -> Any:
     """The probability of each class, a row an example, a column a class."""
     for t in range(len(out)):

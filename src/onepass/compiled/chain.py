@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.borrow import borrowed, held, lent
+from onepass.compiled.borrow import borrowed, keep_alive, lent
 from onepass.compiled.checks import first_bad_row
+from onepass.compiled.compiler import entry_point, routine
 from onepass.compiled.kept import opened
-from onepass.compiled.kernel import kernel, routine
 from onepass.compiled.loop import Weights, run
 from onepass.compiled.pulse import begin_step, end_step, moment, still
 from onepass.compiled.rows import DenseRows, SparseRows
@@ -29,7 +29,7 @@ def change(stage: Any, X: Any, taught: Any, out: Any) -> None:
 
 @verb(0, 1)
 def result(stage: Any, X: Any) -> Any:
-    """Room for the numbers of the rows after the stage."""
+    """An array for the numbers of the rows after the stage."""
 
 
 @verb(0, 1)
@@ -74,13 +74,13 @@ def keeps_places(*stages: type) -> None:
 
 
 def makes_columns(stage: type, columns: Callable[..., Any]) -> None:
-    """This is a record of stages that give a row as many columns as `columns` makes room for, whatever the row is."""
+    """This is a record of stages that give a row as many columns as the arrays that `columns` makes, whatever the row is."""
     for rows in (DenseRows, SparseRows):
         result.form(stage, rows)(columns)
         after.form(stage, rows)(_dense_after)
 
 
-@kernel
+@entry_point
 def run_stage(stage: Any, X: Any, taught: Any, out: Any) -> Any:
     """Rows through a stage."""
     change(stage, X, taught, out)
@@ -109,7 +109,7 @@ def _(stages: Any, model: Any, average: Any, X: Any, y: Any, gate: Any, scores: 
     if done == 1 and gate.every > 0:
         taught[0] = True
         run_stage(stages.stage, X, taught, out)
-    held(out)
+    keep_alive(out)
     return done
 
 
@@ -143,14 +143,14 @@ def answer(fixed: Any, X: Any, y: Any, share: Any) -> Any:
         if scores[0, k] > scores[0, best]:
             best = k
     said = np.float64(best) if width > 1 else np.float64(scores[0, 0])
-    held(own)
+    keep_alive(own)
     return said if done == 1 else np.nan
 
 
 # `fixed` is what stays the same from call to call: stages, model, average, width, count and pulse.
 
 
-@kernel
+@entry_point
 def run_dense(fixed: Any, values: Any, y: Any, share: Any) -> Any:
     """The loop on one dense row, of weight `share`."""
     if values.strides[0] != values.itemsize:
@@ -159,7 +159,7 @@ def run_dense(fixed: Any, values: Any, y: Any, share: Any) -> Any:
     return answer(opened(fixed), DenseRows(values.reshape(1, len(values)), values.dtype.type(0)), y, share)
 
 
-@kernel
+@entry_point
 def run_sparse(fixed: Any, indptr: Any, indices: Any, values: Any, y: Any, share: Any) -> Any:
     """The loop on one sparse row, of weight `share`."""
     X, y = borrowed((SparseRows(indptr, indices, values, values.dtype.type(0)), y))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.kernel import kernel
+from onepass.compiled.compiler import entry_point
 from onepass.compiled.rows import row, sqnorm
 
 SORTED, UNSORTED, OUT_OF_RANGE = 0, 1, 2
@@ -14,8 +14,8 @@ SORTED, UNSORTED, OUT_OF_RANGE = 0, 1, 2
 PIECE = 4096  # entries
 
 
-@kernel
-def settle_csr(indptr: Any, source: Any, width: Any, indices: Any) -> Any:
+@entry_point
+def check_csr(indptr: Any, source: Any, width: Any, indices: Any) -> Any:
     """Copy the places of rows to `indices`, and tell of the copy whether each row ascends without repeats, and all of it lies in
     [0, width). A piece is looked at while it is in the cache."""
     n = len(indptr) - 1
@@ -47,7 +47,7 @@ def settle_csr(indptr: Any, source: Any, width: Any, indices: Any) -> Any:
     return UNSORTED
 
 
-@kernel
+@entry_point
 def first_bad_row(X: Any, n: Any) -> Any:
     """The first row whose squared norm is not finite, or n."""
     for t in range(n):
@@ -56,7 +56,7 @@ def first_bad_row(X: Any, n: Any) -> Any:
     return n
 
 
-@kernel
+@entry_point
 def distinct(y: Any, found: Any) -> Any:
     """Collect the distinct values of y into `found`; their number, or -1 if there are more than fit."""
     n, last = 0, 0
@@ -75,7 +75,7 @@ def distinct(y: Any, found: Any) -> Any:
     return n
 
 
-@kernel
+@entry_point
 def encode(y: Any, classes: Any, a: Any, b: Any, codes: Any) -> Any:
     """codes[t] = a k + b, where y[t] is classes[k] (ascending); the first row whose label is unknown, or len(y)."""
     n, K = len(y), len(classes)
@@ -102,7 +102,7 @@ def encode(y: Any, classes: Any, a: Any, b: Any, codes: Any) -> Any:
     return n
 
 
-@kernel
+@entry_point
 def balance(codes: Any, a: Any, b: Any, counts: Any, weights: Any) -> Any:
     """Multiply weights[t] by n / (K n_k): running counts over the labels that were seen, row t included."""
     total, seen = 0, 0

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.kernel import kernel
+from onepass.compiled.compiler import entry_point
 
 QUARTER = pi / 2
 C2, C4, C6, C8 = -1 / 2, 1 / factorial(4), -1 / factorial(6), 1 / factorial(8)
@@ -16,7 +16,7 @@ S3, S5, S7, S9 = -1 / 6, 1 / factorial(5), -1 / factorial(7), 1 / factorial(9)
 S11, S13, S15 = -1 / factorial(11), 1 / factorial(13), -1 / factorial(15)
 
 
-@kernel
+@entry_point
 def circle(turns: Any, cosines: Any, sines: Any, radius: Any) -> Any:
     """The points at these angles on a circle; angles are in whole turns, of which only the fraction counts.
 

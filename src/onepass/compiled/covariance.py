@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from onepass.compiled.average import FACTOR, Averaged
-from onepass.compiled.kernel import routine
+from onepass.compiled.compiler import routine
 from onepass.compiled.rows import DenseRow, SparseRow, flushed
 from onepass.compiled.verb import verb
 
@@ -37,7 +37,7 @@ Spread = namedtuple("Spread", "scores f spread")
 
 @verb(0)
 def spread(cov: Any, scores: Any) -> Any:
-    """Work space for one call, with room for the scores."""
+    """Work space for one call, with place for the scores."""
 
 
 @verb(0, 1)

@@ -6,7 +6,7 @@ from collections import namedtuple
 from typing import Any
 
 from onepass.compiled.checks import balance
-from onepass.compiled.kernel import kernel
+from onepass.compiled.compiler import entry_point
 from onepass.compiled.loop import weight
 
 # Weights that follow the running counts of the classes, in which only the rows that are learned from take part.
@@ -17,7 +17,7 @@ Balanced = namedtuple("Balanced", "codes a b counts values")
 Active = namedtuple("Active", "reach asked values given")
 
 
-@kernel
+@entry_point
 def margin(scores: Any) -> Any:
     """How far the scores are from another decision: |score| where there is one, else the best less the second best."""
     if len(scores) == 1:
@@ -31,7 +31,7 @@ def margin(scores: Any) -> Any:
     return best - second
 
 
-@kernel
+@entry_point
 def margins(scores: Any, out: Any) -> Any:
     """out[t] = the margin of row t."""
     for t in range(len(out)):

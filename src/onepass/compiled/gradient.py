@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from onepass.compiled.average import Averaged
+from onepass.compiled.compiler import routine
 from onepass.compiled.covariance import nudge, steady
-from onepass.compiled.kernel import routine
 from onepass.compiled.rows import DenseRow, SparseRow
 from onepass.compiled.verb import verb
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.kernel import routine
+from onepass.compiled.compiler import routine
+from onepass.compiled.losses import judge
 from onepass.compiled.rows import sqnorm
-from onepass.compiled.rules import PASSIVE, TOO_LARGE, Scores, blend, learn, score, scratch, seat, settle
-from onepass.compiled.tasks import judge
+from onepass.compiled.rules import PASSIVE, TOO_LARGE, Scores, blend, combine, learn, score, scratch, seat
 from onepass.compiled.verb import verb
 
 ETA, SPREAD = 0.5, 1e-4
@@ -35,7 +35,7 @@ Prices = namedtuple("Prices", "prices")
 
 # scores: those of all candidates, one after the other; shown: those that the outside would see of each; parts: the work space of each,
 # with an axis more; losses, step: work space of the shares.
-Room = namedtuple("Room", "scores shown parts losses step")
+SideBySide = namedtuple("SideBySide", "scores shown parts losses step")
 
 
 @verb(0)
@@ -90,7 +90,7 @@ def _(s: Any, i: Any) -> Any:
 def _(m: Any) -> Any:
     parts = side_by_side(scratch(candidate(m.model, 0)), len(m.shares))
     flat = parts.scores.reshape(-1)
-    return Room(flat, np.empty_like(flat), parts, np.empty(len(m.shares)), np.empty_like(parts.scores[0]))
+    return SideBySide(flat, np.empty_like(flat), parts, np.empty(len(m.shares)), np.empty_like(parts.scores[0]))
 
 
 @score.form(Hedged)
@@ -104,7 +104,7 @@ def _(m: Any, s: Any, out: Any) -> Any:
     return s.shown
 
 
-@settle.form(Hedged)
+@combine.form(Hedged)
 def _(m: Any, s: Any, out: Any) -> Any:
     width = len(out)
     for k in range(width):

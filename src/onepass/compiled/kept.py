@@ -16,7 +16,7 @@ from numba.core.datamodel.models import PrimitiveModel
 from numba.core.extending import NativeValue, intrinsic, overload, register_model, typeof_impl, unbox
 
 from onepass.compiled.borrow import without_owners
-from onepass.compiled.kernel import kernel, machine_code
+from onepass.compiled.compiler import entry_point, machine_code
 
 
 class Kept(int):
@@ -101,7 +101,7 @@ def _(kept: Any) -> Any:
     return lambda kept: _load(kept)  # type: ignore[call-arg]  # noqa: PLW0108  (Numba wants a function, not an intrinsic)
 
 
-@kernel
+@entry_point
 def _laid_out(record: Any) -> Any:
     """The record as it lies in memory."""
     layout = np.empty(-(-_size(record) // 8), np.int64)  # type: ignore[call-arg]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.kernel import routine
+from onepass.compiled.compiler import routine
 from onepass.compiled.rows import DenseRow, SparseRow, add, sqnorm
 from onepass.compiled.verb import verb
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.average import room, show, tick
-from onepass.compiled.borrow import borrowed, held
-from onepass.compiled.kernel import kernel, routine
+from onepass.compiled.average import show, tick
+from onepass.compiled.borrow import borrowed, keep_alive
+from onepass.compiled.compiler import entry_point, routine
 from onepass.compiled.rows import row
-from onepass.compiled.rules import PASSIVE, learn, score, scratch, seat, settle
+from onepass.compiled.rules import PASSIVE, combine, learn, score, scratch, seat
 from onepass.compiled.verb import verb
 
 # A gate says how much each row weighs. Weights: one weight a row, or `every` for all rows if there are none.
@@ -40,15 +40,15 @@ def sound(scores: Any, largest: Any) -> Any:
     return fine
 
 
-@kernel
+@entry_point
 def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count: Any) -> Any:
     """Predict each row, then learn from it; the scores from before go to `scores`. Returns the number of rows done.
 
-    A row whose scores or squared norm overflow or are not numbers, or for which there is no room, ends the loop before it changes
+    A row whose scores or squared norm overflow or are not numbers, or for which there is no place, ends the loop before it changes
     anything. Prediction is this very loop with weight 0 for every row, so a score seen while learning is to the bit the one that
     `decision_function` would have given.
     """
-    own, own_spare = scratch(model), room(average)
+    own, own_spare = scratch(model), scratch(average)
     model, average, X, gate, s, spare = borrowed((model, average, X, gate, own, own_spare))
     largest = np.sqrt(np.finfo(scores.dtype).max)
     before = count[T]
@@ -57,7 +57,7 @@ def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count:
         x = row(X, t)
         score(model, x, s)
         show(average, s, spare, x, seat(model, s, scores[t]))
-        settle(model, s, scores[t])
+        combine(model, s, scores[t])
         if not sound(s.scores, largest):
             break
         share = weight(gate, t, scores[t])
@@ -71,5 +71,5 @@ def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count:
         done += 1
     if seen != before:  # a reader that learned nothing must not undo what a writer counted meanwhile
         count[T], count[UPDATES] = seen, updates
-    held((own, own_spare))
+    keep_alive((own, own_spare))
     return done

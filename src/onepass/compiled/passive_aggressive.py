@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onepass.compiled.kernel import routine
+from onepass.compiled.compiler import routine
 
 HARD, ONE, TWO = 0, 1, 2
 VARIANTS = {"hard": HARD, "I": ONE, "II": TWO}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.kernel import routine
+from onepass.compiled.compiler import routine
 from onepass.compiled.rows import DenseRow, SparseRow
 from onepass.compiled.verb import verb
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.average import room, show, tick
+from onepass.compiled.average import show, tick
 from onepass.compiled.rules import UPDATED, score, scratch
 from onepass.compiled.scaled import Scaled
 from onepass.compiled.verb import verb
@@ -36,16 +36,16 @@ def _(w: Any, out: Any) -> Any:
         flat[i] = scale * u[i]
 
 
-@room.form(Pocket)
+@scratch.form(Pocket)
 def _(average: Any) -> Any:
     return scratch(average.model)
 
 
 @show.form(Pocket)
-def _(average: Any, s: Any, room: Any, x: Any, out: Any) -> Any:
-    score(average.model, x, room)
+def _(average: Any, s: Any, spare: Any, x: Any, out: Any) -> Any:
+    score(average.model, x, spare)
     for k in range(len(out)):
-        out[k] = room.scores[k]
+        out[k] = spare.scores[k]
 
 
 @tick.form(Pocket)

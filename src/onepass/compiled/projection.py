@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from onepass.compiled.average import Averaged
-from onepass.compiled.kernel import routine
+from onepass.compiled.compiler import routine
 from onepass.compiled.support import EXCHANGES, OWN, SIZE, now, occupy, push_all, share_out, strengthen
 from onepass.compiled.verb import verb
 

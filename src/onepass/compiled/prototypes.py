@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
-from onepass.compiled.kernel import routine
+from onepass.compiled.compiler import routine
 from onepass.compiled.rows import DenseRow, SparseRow
 from onepass.compiled.verb import verb
 

@@ -1,6 +1,6 @@
-"""Rows of data, dense or CSR, and the few verbs that kernels need of them.
+"""Rows of data, dense or CSR, and the few verbs that rules need of them.
 
-A kernel never asks what its data looks like: it takes `x = row(X, t)` and uses the verbs. Weights have one entry more than there
+A rule never asks what its data looks like: it takes `x = row(X, t)` and uses the verbs. Weights have one entry more than there
 are features, slot 0, for the constant feature of the textbooks, x = (1, x); `bias` is that feature's value, 1 or 0. `scale`
 multiplies the row, bias included, so that `unit` normalises without a copy.
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.kernel import routine
+from onepass.compiled.compiler import routine
 from onepass.compiled.verb import verb
 
 DenseRows = namedtuple("DenseRows", "values bias")

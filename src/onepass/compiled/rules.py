@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
-from onepass.compiled.kernel import routine
+from onepass.compiled.compiler import routine
 from onepass.compiled.verb import verb
 
-# What `learn` answers: the state has no room for the step, the row was too large to learn from, nothing changed, the weights moved.
-NO_ROOM, TOO_LARGE, PASSIVE, UPDATED = -2, -1, 0, 1
+# What `learn` answers: the state is full, the row was too large to learn from, nothing changed, the weights moved.
+FULL, TOO_LARGE, PASSIVE, UPDATED = -2, -1, 0, 1
 
 Scores = namedtuple("Scores", "scores")  # the least that a scratch holds
 
@@ -24,13 +24,13 @@ def score(model: Any, x: Any, s: Any) -> None:
     """s.scores = the scores of x, and whatever `learn` needs again."""
 
 
-def _score_anew(model: Any, x: Any, s: Any, room: Any) -> Any:
-    score(model, x, room)
+def _score_anew(model: Any, x: Any, s: Any, spare: Any) -> Any:
+    score(model, x, spare)
 
 
 @verb(0, otherwise=_score_anew)
-def score_again(model: Any, x: Any, s: Any, room: Any) -> None:
-    """room.scores = the scores of x, by a record that has other weights than the one for which `score` has just filled s, and is the
+def score_again(model: Any, x: Any, s: Any, spare: Any) -> None:
+    """spare.scores = the scores of x, by a record that has other weights than the one for which `score` has just filled s, and is the
     same in all else. A rule that looks long at x before its weights come in gives a form that takes the rest from s."""
 
 
@@ -40,15 +40,15 @@ def _as_it_is(model: Any, s: Any, out: Any) -> Any:
 
 @verb(0, otherwise=_as_it_is)
 def seat(model: Any, s: Any, out: Any) -> Any:
-    """Where the scores that the outside sees come first: `out`, unless `settle` makes them of more."""
+    """Where the scores that the outside sees come first: `out`, unless `combine` makes them of more."""
 
 
-def _settled(model: Any, s: Any, out: Any) -> Any:
+def _as_shown(model: Any, s: Any, out: Any) -> Any:
     pass
 
 
-@verb(0, otherwise=_settled)
-def settle(model: Any, s: Any, out: Any) -> None:
+@verb(0, otherwise=_as_shown)
+def combine(model: Any, s: Any, out: Any) -> None:
     """out = the scores that the outside sees, made of those in the `seat`."""
 
 

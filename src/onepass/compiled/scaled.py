@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numba.core.extending import register_jitable
 
-from onepass.compiled.average import FACTOR, at, height, keep, room, show, tick, workspace
-from onepass.compiled.kernel import routine
+from onepass.compiled.average import FACTOR, at, height, keep, show, tick, workspace
+from onepass.compiled.compiler import routine
 from onepass.compiled.rows import DenseRow, SparseRow, add, dot
 from onepass.compiled.rules import score, scratch
 from onepass.compiled.verb import verb
@@ -41,7 +41,7 @@ def _(w: Any, factor: Any) -> Any:
 def _(w: Any, factor: Any) -> Any:
     w.scale[0] *= factor
     if not 1e-3 < abs(w.scale[0]) < 1e3:  # far from 1, share u and c q become large numbers with a small difference
-        settle(w)
+        rebase(w)
 
 
 @verb(0)
@@ -59,11 +59,11 @@ def _(w: Any, factor: Any) -> Any:
     w.scale[0] *= factor
     w.share[0] *= factor
     w.clock[FACTOR] *= factor
-    settle(w)
+    rebase(w)
 
 
 @routine
-def settle(w: Any) -> Any:
+def rebase(w: Any) -> Any:
     """Bring scale, share and c back to 1 without changing the weights or their average."""
     scale, share, factor = w.scale[0], w.share[0], w.clock[FACTOR]
     if factor > 0:
@@ -121,7 +121,7 @@ def _(w: Any) -> Any:
     return sum_of_squares(w.u, w.scale[0])
 
 
-@register_jitable(nogil=True, error_model="numpy", fastmath=False, forceinline=True)  # a kernel's own would go over to it
+@register_jitable(nogil=True, error_model="numpy", fastmath=False, forceinline=True)  # an entry's own would go over to it
 def sum_of_squares(u: Any, scale: Any) -> Any:
     """Entry by entry, so that spare room, which is zeros at the end of a row, does not change the last bit."""
     flat, total = u.reshape(-1), 0.0
@@ -170,20 +170,20 @@ for Row in (DenseRow, SparseRow):
             add(w.gap, w.share[0] * a / (w.scale[0] * w.clock[FACTOR]), x)
 
 
-@room.form(LazyScaled)
+@scratch.form(LazyScaled)
 def _(average: Any) -> Any:
     return scratch(average.lag)
 
 
 @show.form(LazyScaled)
-def _(average: Any, s: Any, room: Any, x: Any, out: Any) -> Any:
-    score(average.lag, x, room)
+def _(average: Any, s: Any, spare: Any, x: Any, out: Any) -> Any:
+    score(average.lag, x, spare)
     w = average.weights
     ratio, factor = out.dtype.type(w.share[0] / w.scale[0]), out.dtype.type(w.clock[FACTOR])
     if factor == 0:  # nothing has been learned yet
         ratio = out.dtype.type(1)
     for k in range(len(out)):
-        out[k] = ratio * s.scores[k] - factor * room.scores[k]
+        out[k] = ratio * s.scores[k] - factor * spare.scores[k]
 
 
 @tick.form(LazyScaled)
@@ -196,4 +196,4 @@ def _(average: Any, model: Any, t: Any, moved: Any) -> Any:
     w.clock[FACTOR] *= rest
     w.share[0] = rest * w.share[0] + (1 - rest) * w.scale[0]
     if w.clock[FACTOR] < 1e-12:
-        settle(w)
+        rebase(w)

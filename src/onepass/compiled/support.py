@@ -16,7 +16,7 @@ import numba
 import numpy as np
 
 from onepass.compiled.average import FACTOR, Averaged, height, workspace
-from onepass.compiled.kernel import OPTIONS, routine
+from onepass.compiled.compiler import OPTIONS, routine
 from onepass.compiled.kernels import (
     CHI2,
     COSINE,
@@ -32,9 +32,9 @@ from onepass.compiled.kernels import (
     similarities,
     spread_out,
 )
+from onepass.compiled.losses import standing
 from onepass.compiled.rows import DenseRow, SparseRow, add, project
 from onepass.compiled.rules import PASSIVE, UPDATED, learn, score, score_again, scratch
-from onepass.compiled.tasks import standing
 from onepass.compiled.verb import Form, verb
 
 Dense = namedtuple("Dense", "Z norms")
@@ -47,7 +47,7 @@ Numbered = namedtuple("Numbered", "index norms width")  # numbers start anew wit
 Support = namedtuple("Support", "kernel store born itself book gram inverse response budget guests policy seed")
 
 # The book of a support set: how many slots are taken, how many examples came, how many numbers were drawn, how many vectors gave way
-# to others by projection, what was missing when a step found no room (slots, and entries in a slot), and the kind of kernel that
+# to others by projection, what was missing when a step found no place (slots, and entries in a slot), and the kind of kernel that
 # the norms are for.
 SIZE, CAME, DRAWS, EXCHANGES, MORE_SLOTS, MORE_ENTRIES, KIND = 0, 1, 2, 3, 4, 5, 6
 BOOK = 7
@@ -486,10 +486,10 @@ def _score(m: Any, x: Any, s: Any) -> Any:
     score_again(m, x, s, s)
 
 
-def _score_again(m: Any, x: Any, s: Any, room: Any) -> Any:
+def _score_again(m: Any, x: Any, s: Any, spare: Any) -> Any:
     k, sound = s.k[: s.taken[0]], s.facts[NORM] < np.inf
-    for c in range(len(room.scores)):
-        room.scores[c] = weigh(now(m.A)[c], k) if sound else np.nan
+    for c in range(len(spare.scores)):
+        spare.scores[c] = weigh(now(m.A)[c], k) if sound else np.nan
 
 
 @routine
@@ -518,8 +518,8 @@ def full(m: Any) -> Any:
 
 
 @routine
-def roomy(m: Any, x: Any) -> Any:
-    """Whether x can be taken in, as far as room goes. To be asked before anything changes."""
+def has_capacity(m: Any, x: Any) -> Any:
+    """Whether x can be taken in, as far as place goes. To be asked before anything changes."""
     support = m.support
     more = support.guests if full(m) else 1
     support.book[MORE_SLOTS] = support.book[SIZE] + more > len(support.born)
@@ -584,7 +584,7 @@ def strengthen(m: Any, i: Any, a: Any, s: Any) -> Any:
 
 @routine
 def insert(m: Any, x: Any, a: Any, s: Any) -> Any:
-    """Take x in, of which `roomy` was asked, with a times the direction for coefficients. A full budget gives way as the policy
+    """Take x in, of which `has_capacity` was asked, with a times the direction for coefficients. A full budget gives way as the policy
     says; where it does not, nothing happens. What `learn` answers."""
     i = s.taken[0]
     if full(m):

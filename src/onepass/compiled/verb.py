@@ -10,7 +10,7 @@ import numpy as np
 from numba.core import types
 from numba.extending import overload
 
-from onepass.compiled.kernel import INNER, OPTIONS
+from onepass.compiled.compiler import INNER, OPTIONS
 
 Form = TypeVar("Form", bound=Callable[..., Any])
 
@@ -27,7 +27,7 @@ class Verb(Protocol):
 def verb(*positions: int, otherwise: Callable[..., Any] | None = None) -> Callable[[Callable[..., Any]], Verb]:
     """Make a verb whose form is chosen by the classes of the arguments at `positions`; `otherwise` is for classes without a form.
 
-    Called in Python (also with `NUMBA_DISABLE_JIT=1`) it looks its form up by class; inside a kernel Numba does, at compile
+    Called in Python (also with `NUMBA_DISABLE_JIT=1`) it looks its form up by class; in machine code Numba does, at compile
     time, so that the choice costs nothing. A form is registered with `@name.form(Class, ...)`, a class for each position.
     """
 

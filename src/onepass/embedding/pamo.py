@@ -27,9 +27,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from onepass.base import Classifier, Field, Learner, Regressor, SelfTuning, State
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.state import Array
-from onepass.compiled.borrow import borrowed, held
+from onepass.compiled.borrow import borrowed, keep_alive
+from onepass.compiled.compiler import entry_point, routine
 from onepass.compiled.hedge import candidate, part, side_by_side
-from onepass.compiled.kernel import kernel, routine
 from onepass.compiled.rows import add_outer, project, row, unit
 from onepass.compiled.rules import PASSIVE, UPDATED, blend, learn, mix, rival, score, scratch
 
@@ -319,7 +319,7 @@ class _MaxOut(Learner):
         return out
 
 
-@kernel
+@entry_point
 def embed_rows(U: Any, X: Any, out: Any) -> Any:
     own = work_space(U, out[0], 1)
     s = borrowed(own)
@@ -327,7 +327,7 @@ def embed_rows(U: Any, X: Any, out: Any) -> Any:
         embed(U, row(X, t), s)
         for i in range(out.shape[1]):
             out[t, i] = s.z[i] / s.norm[0]
-    held(own)
+    keep_alive(own)
 
 
 def orthonormalise(U: Array, h: int) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onepass.compiled.kernel import kernel
+from onepass.compiled.compiler import entry_point
 
 Array = NDArray[Any]
 
@@ -33,7 +33,7 @@ def label_sums(true: Array, predicted: Array, starts: Array, labels: int) -> Arr
     return sums
 
 
-@kernel
+@entry_point
 def _count(true: Any, predicted: Any, bounds: Any, sums: Any) -> None:
     for segment in range(len(bounds) - 1):
         for t in range(bounds[segment], bounds[segment + 1]):

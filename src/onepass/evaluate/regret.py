@@ -181,8 +181,8 @@ class _Loss:
         if name == "hinge":
             self.hinges = [(y, np.ones(len(y)))]
         elif name not in SMOOTH:
-            room, one = 0.0 if name == "absolute" else epsilon or 0.0, np.ones(len(y))
-            self.hinges = [(one, y - room), (-one, -y - room)]
+            slack, one = 0.0 if name == "absolute" else epsilon or 0.0, np.ones(len(y))
+            self.hinges = [(one, y - slack), (-one, -y - slack)]
 
     def __call__(self, f: Array, mu: float = 0.0) -> Parts:
         """The parts of the loss; hinges are rounded off, from below and by no more than mu."""
@@ -292,13 +292,13 @@ class _Inside:
         return self._here
 
     def value(self, u: Array) -> float:
-        room, (value, _, _) = self._at(u)
-        return value.sum() - self._share * np.log(room) if room > 0 else np.inf
+        slack, (value, _, _) = self._at(u)
+        return value.sum() - self._share * np.log(slack) if slack > 0 else np.inf
 
     def slope(self, u: Array) -> Array:
-        room, (_, slope, _) = self._at(u)
-        return self._X.T @ slope + 2 * self._share * u / room
+        slack, (_, slope, _) = self._at(u)
+        return self._X.T @ slope + 2 * self._share * u / slack
 
     def curving(self, u: Array, v: Array) -> Array:
-        room, (_, _, curvature) = self._at(u)
-        return self._X.T @ (curvature * (self._X @ v)) + 2 * self._share * (v / room + 2 * u * (u @ v) / room**2)
+        slack, (_, _, curvature) = self._at(u)
+        return self._X.T @ (curvature * (self._X @ v)) + 2 * self._share * (v / slack + 2 * u * (u @ v) / slack**2)

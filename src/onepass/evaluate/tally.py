@@ -66,11 +66,11 @@ class Tally:
         given = {"true": true, "predicted": predicted} | ({} if loss is None else {"loss": loss})
         taken = 0
         while taken < len(true):
-            room = min(BLOCK - self._filled, len(true) - taken)
+            free = min(BLOCK - self._filled, len(true) - taken)
             for name, column in given.items():
-                self._columns[name][self._filled : self._filled + room] = column[taken : taken + room]
-            taken += room
-            self._filled += room
+                self._columns[name][self._filled : self._filled + free] = column[taken : taken + free]
+            taken += free
+            self._filled += free
             if self._filled == BLOCK:
                 self._account()
 

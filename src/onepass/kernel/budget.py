@@ -13,26 +13,26 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base import Classifier, Field, ModelFileError, State
 from onepass.base.learner import POWERS_OF_TWO
-from onepass.compiled.kernel import routine
+from onepass.compiled.compiler import routine
+from onepass.compiled.losses import judge
 from onepass.compiled.passive_aggressive import ONE, tau
 from onepass.compiled.projection import LEAST, grow_inverse, importance, project_on, replace_by_projection, spanned
-from onepass.compiled.rules import NO_ROOM, PASSIVE, TOO_LARGE, UPDATED
+from onepass.compiled.rules import FULL, PASSIVE, TOO_LARGE, UPDATED
 from onepass.compiled.support import (
     OWN,
     expansion,
     full,
+    has_capacity,
     insert,
     itself,
     now,
     occupy,
     oldest,
     push_all,
-    roomy,
     share_out,
     shrink_all,
     strengthen,
 )
-from onepass.compiled.tasks import judge
 from onepass.kernel.model import GAMMAS, KernelModel, WithBudget
 
 SIMPLE, NEAREST, PROJECTING = 0, 1, 2
@@ -56,8 +56,8 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
         return PASSIVE
     if not itself(m, x, s) < np.inf:
         return TOO_LARGE
-    if not roomy(m, x):
-        return NO_ROOM
+    if not has_capacity(m, x):
+        return FULL
     support, progress = m.support, m.progress
     progress[MISTAKES] += 1
     if not full(m):
@@ -91,8 +91,8 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     own = itself(m, x, s)
     if not own < np.inf:
         return TOO_LARGE
-    if not roomy(m, x):
-        return NO_ROOM
+    if not has_capacity(m, x):
+        return FULL
     delta2 = project_on(m.support, s)
     if margin > 0:
         step = gain(m, loss, m.task.length2 * (own - delta2), delta2)
@@ -131,8 +131,8 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     own = itself(m, x, s)
     if not m.task.length2 * own < np.inf:
         return TOO_LARGE
-    if not roomy(m, x):
-        return NO_ROOM
+    if not has_capacity(m, x):
+        return FULL
     step = tau(ONE, weight * m.C, loss, m.task.length2 * own)
     n = s.taken[0]
     if m.strategy == PROJECTING and spanned(m, x, step, s):

@@ -13,10 +13,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base import Classifier, State
 from onepass.base.learner import POWERS_OF_TWO
-from onepass.compiled.kernel import routine
+from onepass.compiled.compiler import routine
 from onepass.compiled.kernels import norm
+from onepass.compiled.losses import judge
 from onepass.compiled.projection import coordinates, fix_landmarks, importance, replace_by_projection, spanned
-from onepass.compiled.rules import NO_ROOM, PASSIVE, TOO_LARGE, UPDATED
+from onepass.compiled.rules import FULL, PASSIVE, TOO_LARGE, UPDATED
 from onepass.compiled.support import (
     CAME,
     MORE_ENTRIES,
@@ -27,6 +28,7 @@ from onepass.compiled.support import (
     entries,
     expansion,
     full,
+    has_capacity,
     insert,
     itself,
     mix_slots,
@@ -36,13 +38,11 @@ from onepass.compiled.support import (
     push_all,
     release,
     rescale,
-    roomy,
     share_out,
     shrink_all,
     slot_row,
     strengthen,
 )
-from onepass.compiled.tasks import judge
 from onepass.compiled.verb import verb
 from onepass.kernel.model import GAMMAS, WithBudget, check_shrinking
 
@@ -63,8 +63,8 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     _, loss = judge(m.task, s.scores, y, s.step)
     if not itself(m, x, s) < np.inf:
         return TOO_LARGE
-    if loss > 0 and not roomy(m, x):
-        return NO_ROOM
+    if loss > 0 and not has_capacity(m, x):
+        return FULL
     i, n = s.taken[0], s.taken[0]
     if loss > 0 and full(m):
         i = leave_out(m, n, s)
@@ -126,8 +126,8 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     _, loss = judge(m.task, s.scores, y, s.step)
     if not itself(m, x, s) < np.inf:
         return TOO_LARGE
-    if loss > 0 and not (roomy(m, x) and prepared(m, x, s)):
-        return NO_ROOM
+    if loss > 0 and not (has_capacity(m, x) and prepared(m, x, s)):
+        return FULL
     t = m.support.book[CAME] + 1
     shrink_all(m, 1 - 1 / t, 0.0, s)
     step = weight / (m.lam * t)
@@ -267,8 +267,8 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
         coordinates(m.support, s.k[:n], s.work)
         push_all(m.A, m.rate * weight, s.step, s.work[:n])
         return UPDATED
-    if not roomy(m, x):
-        return NO_ROOM
+    if not has_capacity(m, x):
+        return FULL
     insert(m, x, m.rate * weight, s)
     if full(m):
         fix_landmarks(m, m.rank)

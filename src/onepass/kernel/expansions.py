@@ -24,10 +24,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base import Classifier, Regressor, State
 from onepass.base.learner import POWERS_OF_TWO
+from onepass.compiled.losses import Targets, judge
 from onepass.compiled.passive_aggressive import ONE, VARIANTS, tau
-from onepass.compiled.rules import NO_ROOM, PASSIVE, TOO_LARGE, UPDATED
-from onepass.compiled.support import draw, expansion, insert, itself, roomy, shrink_all
-from onepass.compiled.tasks import Targets, judge
+from onepass.compiled.rules import FULL, PASSIVE, TOO_LARGE, UPDATED
+from onepass.compiled.support import draw, expansion, has_capacity, insert, itself, shrink_all
 from onepass.kernel.model import GAMMAS, Budgeted, KernelModel, check_shrinking
 
 Perceptron = namedtuple("Perceptron", "task A support")
@@ -47,7 +47,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
         return PASSIVE
     if not itself(m, x, s) < np.inf:
         return TOO_LARGE
-    return insert(m, x, 1.0, s) if roomy(m, x) else NO_ROOM
+    return insert(m, x, 1.0, s) if has_capacity(m, x) else FULL
 
 
 @expansion(PassiveAggressive)
@@ -59,7 +59,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     norm2 = m.task.length2 * itself(m, x, s)
     if not norm2 < np.inf:
         return TOO_LARGE
-    return insert(m, x, tau(m.variant, weight * m.C, loss, norm2), s) if roomy(m, x) else NO_ROOM
+    return insert(m, x, tau(m.variant, weight * m.C, loss, norm2), s) if has_capacity(m, x) else FULL
 
 
 @expansion(Gradient)
@@ -68,8 +68,8 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     _, loss = judge(m.task, s.scores, y, s.step)
     if not itself(m, x, s) < np.inf:
         return TOO_LARGE
-    if loss > 0 and not roomy(m, x):
-        return NO_ROOM
+    if loss > 0 and not has_capacity(m, x):
+        return FULL
     if m.lam > 0:
         shrink_all(m, 1 - m.rate * m.lam, m.rate * NEGLIGIBLE, s)
     if loss > 0:
@@ -87,8 +87,8 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     norm2 = m.task.length2 * itself(m, x, s)
     if not norm2 < np.inf:
         return TOO_LARGE
-    if not roomy(m, x):
-        return NO_ROOM
+    if not has_capacity(m, x):
+        return FULL
     rho = min(m.alpha, np.float64(loss)) / m.beta
     if draw(m.support) >= rho:
         return PASSIVE

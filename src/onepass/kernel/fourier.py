@@ -23,7 +23,7 @@ from onepass.base import Classifier, Field, State
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.compiled.average import at, height, workspace
 from onepass.compiled.circle import circle
-from onepass.compiled.kernel import routine
+from onepass.compiled.compiler import routine
 from onepass.compiled.rows import DenseRow, add, dot, project, scaled
 from onepass.compiled.rules import PASSIVE, UPDATED, learn, rival, score, score_again, scratch
 from onepass.kernel.model import GAMMAS
@@ -69,14 +69,14 @@ def _(m: Any, x: Any, s: Any) -> Any:
 
 
 @score_again.form(Binary)
-def _(m: Any, x: Any, s: Any, room: Any) -> Any:
-    room.scores[0] = dot(m.w, features(x, s))
+def _(m: Any, x: Any, s: Any, spare: Any) -> Any:
+    spare.scores[0] = dot(m.w, features(x, s))
 
 
 @score_again.form(Multiclass)
-def _(m: Any, x: Any, s: Any, room: Any) -> Any:
-    for k in range(len(room.scores)):
-        room.scores[k] = dot(at(m.W, k), features(x, s))
+def _(m: Any, x: Any, s: Any, spare: Any) -> Any:
+    for k in range(len(spare.scores)):
+        spare.scores[k] = dot(at(m.W, k), features(x, s))
 
 
 @learn.form(Binary)
@@ -184,8 +184,8 @@ class FOGD(Classifier):
     def _width_for(self, state: State) -> float:
         return 1.0 / max(state.known, 1) if self.gamma is None else float(self.gamma)
 
-    def _check_settled(self, state: State) -> None:
-        super()._check_settled(state)
+    def _check_unchanged(self, state: State) -> None:
+        super()._check_unchanged(state)
         if state.arrays["gamma"][0] != self._width_for(state):
             raise ValueError(
                 "`gamma` can't change once learning has begun: the weights are for the old one. Call fit to start anew."

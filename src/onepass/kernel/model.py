@@ -21,13 +21,13 @@ from onepass.base.knowledge import Start
 from onepass.base.state import Array
 from onepass.compiled import support as book
 from onepass.compiled.kernels import KERNELS, Custom, Given, Kernel
+from onepass.compiled.losses import ManyClasses, TwoClasses
 from onepass.compiled.support import POLICIES, Dense, Numbered, Sparse, Support
-from onepass.compiled.tasks import ManyClasses, TwoClasses
 
 # CSR rows of so many features at the most are kept as dense columns, which are compared ten times faster.
 NARROW = 1024
 
-# The room that a support set starts with, and the size at which one without a budget says that it hurts.
+# How many vectors a support set has place for at the start, and the size at which one without a budget says that it hurts.
 FIRST_SLOTS, FIRST_ENTRIES, HURTS = 64, 16, 8192
 
 LARGEST = 2**31 - 1  # of budgets and degrees
@@ -97,9 +97,9 @@ class KernelModel(Learner):
 
     def _vectors(self, state: State) -> Any:
         arrays, n = state.arrays, int(state.arrays["book"][book.SIZE])
-        if state.rooms["dense"]:
+        if state.capacities["dense"]:
             return np.ascontiguousarray(arrays["Z"][1 : state.n_features + 1, :n].T)
-        held = np.arange(state.rooms["entries"]) < arrays["length"][:n, None]
+        held = np.arange(state.capacities["entries"]) < arrays["length"][:n, None]
         indptr = np.concatenate([[0], np.cumsum(arrays["length"][:n])])
         parts = (arrays["values"][:n][held], arrays["index"][:n][held], indptr)
         return sp.csr_array(parts, shape=(n, state.n_features))
@@ -133,7 +133,7 @@ class KernelModel(Learner):
     def _sizes(self) -> dict[str, int]:
         return {"book": book.BOOK}
 
-    def _rooms(self) -> dict[str, int]:
+    def _capacities(self) -> dict[str, int]:
         return {"support": 0, "dense": 0, "entries": 0, "pairs": 0, "inverse": 0, "response": 0}
 
     def _first_state(self, start: Start, rows: Rows) -> State:
@@ -153,25 +153,25 @@ class KernelModel(Learner):
 
     def _more_slots(self, state: State, *, dense: bool) -> dict[str, int]:
         """Twice the slots, or as many as there may be."""
-        slots, most = max(FIRST_SLOTS, 2 * state.rooms["support"]), self._most()
+        slots, most = max(FIRST_SLOTS, 2 * state.capacities["support"]), self._most()
         slots = min(slots, most + self._guests()) if most else slots
         return dict.fromkeys({"support", *self._keeps(), *({"dense"} if dense else ())}, slots)
 
-    def _with_room(self, state: State) -> State | None:
+    def _enlarged(self, state: State) -> State | None:
         page = state.arrays["book"]
         slots, entries = page[book.MORE_SLOTS], int(page[book.MORE_ENTRIES])
         page[[book.MORE_SLOTS, book.MORE_ENTRIES]] = 0
         more: dict[str, int] = {}
         if slots:
-            if state.rooms["support"] == HURTS and not self._most():
+            if state.capacities["support"] == HURTS and not self._most():
                 warnings.warn(
                     f"This {type(self).__name__} holds {HURTS} support vectors, and each prediction looks at all of them. They become"
                     f" more with every error. To keep the cost what it is, set {self._advice()}.",
                     stacklevel=2,
                 )
-            more = self._more_slots(state, dense=state.rooms["entries"] == 0)
+            more = self._more_slots(state, dense=state.capacities["entries"] == 0)
         if entries:
-            more["entries"] = max(entries, 2 * state.rooms["entries"])
+            more["entries"] = max(entries, 2 * state.capacities["entries"])
         return state.extended(more) if more else None
 
     def _advice(self) -> str:
@@ -183,7 +183,7 @@ class KernelModel(Learner):
 
     def _support(self, state: State, arrays: Mapping[str, Any]) -> Support:
         page = arrays["book"]
-        kept = {room for room in ("pairs", "inverse", "response") if state.rooms[room]}
+        kept = {axis for axis in ("pairs", "inverse", "response") if state.capacities[axis]}
         if page[book.KIND] != self._kind() or kept != self._keeps():
             raise ValueError(
                 f"`kernel` and what decides on the arrays of a {type(self).__name__} can't change once learning has begun. Call fit to"
@@ -200,7 +200,7 @@ class KernelModel(Learner):
             kernel = Kernel(self._kind(), gamma, int(self.degree), float(self.coef0))
             if callable(self.kernel):
                 kernel = Custom(compiled(self.kernel, state.dtype), state.n_features)
-            if state.rooms["dense"]:
+            if state.capacities["dense"]:
                 store = Dense(arrays["Z"], arrays["norms"])
             else:
                 store = Sparse(arrays["index"], arrays["values"], arrays["length"], arrays["norms"])
@@ -283,21 +283,22 @@ class KernelModel(Learner):
 
     def _check_support(self, state: State) -> None:
         """Raise ModelFileError unless the loop can follow what the arrays say."""
-        arrays, rooms = state.arrays, state.rooms
+        arrays, capacities = state.arrays, state.capacities
         n, index, length = arrays["book"][book.SIZE], arrays["index"], arrays["length"]
         sound = (
-            0 <= n <= rooms["support"]
+            0 <= n <= capacities["support"]
             and arrays["book"][book.KIND] == self._kind()
-            and (self.kernel != "precomputed" or rooms["entries"] > 0)
-            and rooms["dense"] in (0, rooms["support"])
+            and (self.kernel != "precomputed" or capacities["entries"] > 0)
+            and capacities["dense"] in (0, capacities["support"])
             and all(
-                rooms[room] == (rooms["support"] if room in self._keeps() else 0) for room in ("pairs", "inverse", "response")
+                capacities[axis] == (capacities["support"] if axis in self._keeps() else 0)
+                for axis in ("pairs", "inverse", "response")
             )
-            and bool(rooms["dense"]) != bool(rooms["entries"])
+            and bool(capacities["dense"]) != bool(capacities["entries"])
             and (index >= 0).all()
             and (index < max(state.n_features, 1)).all()
             and (length >= 0).all()
-            and (length <= rooms["entries"]).all()
+            and (length <= capacities["entries"]).all()
         )
         if not sound:
             raise ModelFileError("The model file is damaged: its support set is not one.")

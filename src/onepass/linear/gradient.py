@@ -16,8 +16,8 @@ from onepass.base import Classifier, Field, Regressor, State
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.state import Array
 from onepass.compiled.average import at
+from onepass.compiled.compiler import routine
 from onepass.compiled.gradient import add_adaptively
-from onepass.compiled.kernel import routine
 from onepass.compiled.linear import linear
 from onepass.compiled.rows import add, sqnorm
 from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, mistaken, outdone, rival

@@ -16,7 +16,7 @@ from onepass.base import Classifier, Field, State
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.state import SCALE, Array
 from onepass.compiled.average import at, height, workspace
-from onepass.compiled.kernel import routine
+from onepass.compiled.compiler import routine
 from onepass.compiled.linear import linear
 from onepass.compiled.pnorm import link_dot, power_sum, push, row_power_sum
 from onepass.compiled.rows import add, sqnorm
@@ -215,7 +215,7 @@ def passive(m: Any, margin: Any) -> Any:
 
 
 @routine
-def settle(m: Any, u: Any, change: Any) -> Any:
+def finish(m: Any, u: Any, change: Any) -> Any:
     """Project to the unit ball: of w in the q-norm, which is theta in the p-norm. Then count the update."""
     m.power[0] = max(m.power[0] + change, 0.0)
     m.scale[0] /= max(1.0, m.scale[0] * m.power[0] ** (1 / m.p))
@@ -254,7 +254,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     if not norm < np.inf or not sqnorm(x) < np.inf:
         return TOO_LARGE
     rate = m.C / np.sqrt((m.p - 1) * m.k[0])
-    settle(m, m.u, push(m.u, y * rate / (norm * m.scale[0]), x, m.p))
+    finish(m, m.u, push(m.u, y * rate / (norm * m.scale[0]), x, m.p))
     return UPDATED
 
 
@@ -267,7 +267,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     if not norm < np.inf or not sqnorm(x) < np.inf:
         return TOO_LARGE
     step = m.C / np.sqrt((m.p - 1) * m.k[0]) / (norm * m.scale[0])
-    settle(m, m.U, push(m.U[y], step, x, m.p) + push(m.U[r], -step, x, m.p))
+    finish(m, m.U, push(m.U[y], step, x, m.p) + push(m.U[r], -step, x, m.p))
     return UPDATED
 
 

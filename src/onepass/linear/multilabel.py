@@ -32,7 +32,7 @@ import numpy as np
 from onepass.base import Field, Multilabel, State
 from onepass.base.state import Array
 from onepass.compiled.average import at, height, workspace
-from onepass.compiled.kernel import routine
+from onepass.compiled.compiler import routine
 from onepass.compiled.passive_aggressive import VARIANTS, tau
 from onepass.compiled.rows import add, dot, sqnorm
 from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, Scores, learn, score, scratch

@@ -26,8 +26,8 @@ from onepass.base.knowledge import Start
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.state import Array, State
 from onepass.compiled.average import at, height, workspace
+from onepass.compiled.compiler import routine
 from onepass.compiled.covariance import Apart, Diagonal, Full, renew, shift, spread, tighten, unfold, variance
-from onepass.compiled.kernel import routine
 from onepass.compiled.linear import scored
 from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, mistaken, outdone, rival, scratch
 from onepass.compiled.verb import verb

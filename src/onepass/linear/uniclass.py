@@ -29,7 +29,7 @@ from sklearn.utils._param_validation import Interval
 
 from onepass.base import Field, State, Uniclass
 from onepass.base.state import SCALE, Array
-from onepass.compiled.kernel import kernel
+from onepass.compiled.compiler import entry_point
 from onepass.compiled.passive_aggressive import VARIANTS, tau
 from onepass.compiled.rows import DenseRow, SparseRow, add
 from onepass.compiled.rules import PASSIVE, UPDATED, blend, learn, score, scratch
@@ -90,7 +90,7 @@ def _(w: Any, x: Any) -> Any:
     return total
 
 
-@kernel
+@entry_point
 def radius(B: Any, drop: Any) -> Any:
     # All under the root: a product less a distance would be fused into one operation, and differ from radius_ in the last bit.
     return np.sqrt((B * drop) * (B * (2 - drop)))

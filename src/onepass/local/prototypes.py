@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval
 from onepass.base import Classifier, Field, State
 from onepass.base.state import Array
 from onepass.compiled.average import at, height, workspace
-from onepass.compiled.kernel import routine
+from onepass.compiled.compiler import routine
 from onepass.compiled.passive_aggressive import ONE, tau
 from onepass.compiled.prototypes import Prototypes, differs, gap2, in_use, take_in
 from onepass.compiled.rows import add, dot, sqnorm
@@ -44,7 +44,7 @@ def find(prototypes: Any, x: Any, s: Any) -> Any:
 
 
 @routine
-def settle(prototypes: Any, x: Any, s: Any) -> Any:
+def join(prototypes: Any, x: Any, s: Any) -> Any:
     """Sequential k-means: the first rows that differ become prototypes, every other row moves the nearest one."""
     k, held = s.nearest[0], in_use(prototypes)
     if held < len(prototypes.counts) and (held == 0 or differs(prototypes, k, s.distance2[0])):
@@ -82,14 +82,14 @@ def _(m: Any, x: Any, s: Any) -> Any:
 
 
 @score_again.form(Binary)
-def _(m: Any, x: Any, s: Any, room: Any) -> Any:
-    room.scores[0] = local_score(m.w, x, s)
+def _(m: Any, x: Any, s: Any, spare: Any) -> Any:
+    spare.scores[0] = local_score(m.w, x, s)
 
 
 @score_again.form(Multiclass)
-def _(m: Any, x: Any, s: Any, room: Any) -> Any:
-    for c in range(len(room.scores)):
-        room.scores[c] = local_score(at(m.W, c), x, s)
+def _(m: Any, x: Any, s: Any, spare: Any) -> Any:
+    for c in range(len(spare.scores)):
+        spare.scores[c] = local_score(at(m.W, c), x, s)
 
 
 @learn.form(Binary)
@@ -101,7 +101,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     loss = 1 - y * s.scores[0]
     if loss > 0:
         move(m, m.w, y * tau(ONE, weight * m.C, loss, norm2), x, s)
-    settle(m.prototypes, x, s)
+    join(m.prototypes, x, s)
     return UPDATED if loss > 0 else PASSIVE
 
 
@@ -117,7 +117,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
         step = tau(ONE, weight * m.C, loss, norm2)
         move(m, at(m.W, y), step, x, s)
         move(m, at(m.W, r), -step, x, s)
-    settle(m.prototypes, x, s)
+    join(m.prototypes, x, s)
     return UPDATED if loss > 0 else PASSIVE
 
 

@@ -21,8 +21,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from onepass.base import Classifier, Field, Learner, Regressor, State
 from onepass.base.state import Array
 from onepass.compiled.average import at, height, workspace
+from onepass.compiled.compiler import routine
 from onepass.compiled.covariance import Full, stretch, tighten, variance
-from onepass.compiled.kernel import routine
 from onepass.compiled.rows import DenseRow, dot, project, scaled
 from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, score, score_again, scratch
 
@@ -101,19 +101,19 @@ def _(m: Any, x: Any, s: Any) -> Any:
 
 
 @score_again.form(One)
-def _(m: Any, x: Any, s: Any, room: Any) -> Any:
-    room.scores[0] = dot(m.w, units(s))
+def _(m: Any, x: Any, s: Any, spare: Any) -> Any:
+    spare.scores[0] = dot(m.w, units(s))
 
 
 @score_again.form(Two)
-def _(m: Any, x: Any, s: Any, room: Any) -> Any:
-    room.scores[0] = dot(at(m.w, 0), units(s))
+def _(m: Any, x: Any, s: Any, spare: Any) -> Any:
+    spare.scores[0] = dot(at(m.w, 0), units(s))
 
 
 @score_again.form(Multiclass)
-def _(m: Any, x: Any, s: Any, room: Any) -> Any:
-    for k in range(len(room.scores)):
-        room.scores[k] = dot(at(m.W, k), units(s))
+def _(m: Any, x: Any, s: Any, spare: Any) -> Any:
+    for k in range(len(spare.scores)):
+        spare.scores[k] = dot(at(m.W, k), units(s))
 
 
 @learn.form(One)

@@ -165,7 +165,7 @@ class RBFBasis(Stage):
         return state
 
     def _transformed(self, state: State, rows: Rows, taught: Array) -> Rows:
-        if rows.width > state.room:  # features that are still to come count in the distance
+        if rows.width > state.capacity:  # features that are still to come count in the distance
             state = state.foreseeing(rows.width)
         return super()._transformed(state, rows, taught)
 

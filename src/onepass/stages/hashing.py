@@ -18,7 +18,7 @@ from onepass.base.inputs import Rows, check_name, from_csr, readonly
 from onepass.base.knowledge import Door, Start
 from onepass.base.stage import FLOAT64
 from onepass.base.state import Array
-from onepass.compiled.kernel import kernel, routine
+from onepass.compiled.compiler import entry_point, routine
 
 BUCKETS = 2**20
 ANY = (nw.Categorical, nw.Enum, nw.Object, nw.Unknown)  # columns whose values tell, one by one, whether they are texts
@@ -49,7 +49,7 @@ def absorbed(h: Any, k: Any, length: Any, data: Any, start: Any, stop: Any) -> A
     return h, k, length
 
 
-@kernel
+@entry_point
 def murmur(prefix: Any, data: Any, offsets: Any, out: Any) -> None:
     """MurmurHash3 (Appleby, 32 bits) of texts behind a prefix; text i is data[offsets[i] : offsets[i + 1]]."""
     h0, k0, length0 = absorbed(ZERO, ZERO, ZERO, prefix, 0, len(prefix))

@@ -10,7 +10,7 @@ import numpy as np
 from onepass.base import Field, Stage, State
 from onepass.base.state import Array
 from onepass.compiled.chain import change, keeps_places
-from onepass.compiled.kernel import routine
+from onepass.compiled.compiler import routine
 from onepass.compiled.loop import T
 from onepass.compiled.rows import DenseRows, SparseRows, row, sqnorm
 from onepass.compiled.verb import verb

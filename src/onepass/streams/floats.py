@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.kernel import kernel
+from onepass.compiled.compiler import entry_point
 from onepass.streams.words import leading_zeros, product
 
 LIMIT = 64  # powers of ten from -LIMIT to LIMIT: all of these products are normal numbers, no overflow and no underflow
@@ -32,7 +32,7 @@ LOW = np.array([power & (2**64 - 1) for power in POWERS], dtype=np.uint64)
 ZERO, ONE, THREE = np.uint64(0), np.uint64(1), np.uint64(3)
 
 
-@kernel
+@entry_point
 def nearest(w: Any, q: Any) -> Any:
     """The bits of the float64 nearest to w * 10^q, for a uint64 w and |q| <= LIMIT; UNSURE where 128 bits do not tell."""
     if w == ZERO:

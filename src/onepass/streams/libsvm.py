@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from onepass.compiled.borrow import borrowed, held
-from onepass.compiled.kernel import kernel
+from onepass.compiled.borrow import borrowed, keep_alive
+from onepass.compiled.compiler import entry_point
 from onepass.streams.floats import LIMIT, UNSURE, ZERO, nearest
 from onepass.streams.lines import NEWLINE, RETURN, Window, count, windows
 from onepass.streams.stream import Chunk, Chunks, Position, in_order
@@ -94,7 +94,7 @@ def whole(data: Any, i: Any, w: Any) -> Any:
     return i, w
 
 
-@kernel
+@entry_point
 def number(data: Any, i: Any) -> Any:
     """Read a decimal number at i: where it ends (i itself if there is none), and its bits, UNSURE where Python must help."""
     start = i
@@ -202,7 +202,7 @@ def usual(data: Any, i: Any) -> Any:
     return stop if byte(data, stop) <= SPACE else i, index, bits
 
 
-@kernel
+@entry_point
 def entry(data: Any, i: Any) -> Any:
     """Read the entry at i, however it is written: how it ended, where, its index, and the bits of its value."""
     colon, index = whole(data, i, ZERO)
@@ -255,7 +255,7 @@ def example(data: Any, i: Any, base: Any, width: Any, row: Any, entries: Any, ma
         i = stop + 1 if byte(data, stop) == SPACE else blanks(data, stop)
 
 
-@kernel
+@entry_point
 def parse(data: Any, end: Any, line: Any, base: Any, width: Any, rows: Any) -> Any:
     """Parse the whole lines `data[:end]`, the first of which has the number `line`.
 
@@ -278,7 +278,7 @@ def parse(data: Any, end: Any, line: Any, base: Any, width: Any, rows: Any) -> A
             i += 1
         i += 1
         line += 1
-    held(owned)
+    keep_alive(owned)
     return how, i, row, entries, marks
 
 

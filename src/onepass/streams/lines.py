@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onepass.compiled.kernel import kernel
+from onepass.compiled.compiler import entry_point
 
 BLOCK = 1 << 20
 WINDOW = 2  # blocks
@@ -98,7 +98,7 @@ def windows(file: Any, raw: Any, chunk: int, spare: deque[Any]) -> Generator[Win
         rest, lines = data[end:filled], surplus
 
 
-@kernel
+@entry_point
 def count(data: Any, byte: Any) -> Any:
     """How often the byte occurs."""
     total = 0
@@ -110,7 +110,7 @@ def count(data: Any, byte: Any) -> Any:
     return total
 
 
-@kernel
+@entry_point
 def without_last_lines(data: Any, end: Any, surplus: Any) -> Any:
     """Where `data[:end]` ends without so many whole lines at its end, and without what follows them."""
     while end >= STRIDE:
@@ -125,7 +125,7 @@ def without_last_lines(data: Any, end: Any, surplus: Any) -> Any:
     return end
 
 
-@kernel
+@entry_point
 def after_last_newline(data: Any, start: Any, end: Any) -> Any:
     """Where the line after the last whole one of `data[start:end]` begins; 0 if there is no whole one."""
     while end > start and data[end - 1] != NEWLINE:
@@ -133,7 +133,7 @@ def after_last_newline(data: Any, start: Any, end: Any) -> Any:
     return end if end > start else 0
 
 
-@kernel
+@entry_point
 def records(data: Any, start: Any, end: Any, delimiter: Any, quote: Any, limit: Any) -> Any:
     """Up to `limit` whole records of `data[start:end]`: how many, where the last one begins, and where it ends.
 

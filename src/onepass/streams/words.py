@@ -11,7 +11,7 @@ from numba.core import types
 from numba.core.extending import intrinsic, overload, register_jitable
 from numba.np.arrayobj import make_array
 
-from onepass.compiled.kernel import CHECKED
+from onepass.compiled.compiler import CHECKED
 
 # Part of every kernel that calls it, for what runs at every byte; and floating point to the letter, unlike a kernel's own.
 inlined: Callable[[Callable[..., Any]], Any] = register_jitable(nogil=True, error_model="numpy", forceinline=True, **CHECKED)

@@ -1,9 +1,9 @@
-"""The `@kernel` decorator: Numba, with a cache that notices every edit.
+"""Numba, with a cache that notices every edit.
 
-Numba keys its cache on the file of the compiled function alone. Our kernels call verbs that live in other files, so an edited verb
-would go on running as stale machine code. The cache here keys each entry on the content of `compiled/`, of the function's own folder
-and of the modules that define the records in the signature as well. It keeps one file an entry, written aside and renamed, so that
-processes that compile at the same time cannot mix up each other's entries. Where no directory is writable, nothing is cached.
+Numba keys its cache on the file of the compiled function alone. Ours call verbs that live in other files, so an edited verb would go
+on running as stale machine code. The cache here keys each piece of machine code on the content of `compiled/`, of the function's own folder
+and of the modules that define the records in the signature as well. It keeps one file each, written aside and renamed, so that
+processes that compile at the same time cannot mix up each other's. Where no directory is writable, nothing is cached.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH, **CHECKE
 INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
-def kernel(function: Callable[..., Any]) -> Any:
+def entry_point(function: Callable[..., Any]) -> Any:
     """Compile `function` at its first call, without the GIL, and cache the machine code."""
     compiled = numba.njit(**OPTIONS)(function)
     if not config.DISABLE_JIT:
@@ -47,13 +47,13 @@ def kernel(function: Callable[..., Any]) -> Any:
 class _Routine(CPUDispatcher):
     def __call__(self, *arguments: Any) -> Any:
         raise TypeError(
-            f"{self.__name__} has no entry from Python: make it a kernel."
+            f"{self.__name__} has no entry from Python: make it an entry_point."
         )  # to go on would be a segmentation fault
 
 
 def routine(function: Callable[..., Any]) -> Any:
-    """Compile what only kernels call. It has no entry from Python, which takes longer to compile than a small function itself, and is
-    part of the machine code of the kernels that are cached."""
+    """Compile what only entry points call. It has none itself, which takes longer to compile than a small function itself, and is
+    part of the machine code of the entry points that are cached."""
     compiled = numba.njit(**OPTIONS, **INNER)(function)
     if not config.DISABLE_JIT:
         compiled.__class__ = _Routine
@@ -77,15 +77,15 @@ class _Cache(FunctionCache):
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         stamp = _stamp(os.path.dirname(__file__)) + _stamp(os.path.dirname(inspect.getfile(function)))
-        self._cache_file = _Entries(Path(self._cache_path), self._impl.filename_base, _short(stamp))
+        self._cache_file = _Files(Path(self._cache_path), self._impl.filename_base, _short(stamp))
 
     def _index_key(self, signature: Any, codegen: Any) -> Any:
         stamps = tuple(map(_stamp, sorted(_record_modules(signature))))
         return (numba.__version__, sys.version_info[:3], super()._index_key(signature, codegen), stamps, *CHECKED.values())
 
 
-class _Entries:
-    """One file an entry, named by the stamp of the source and the hash of its key."""
+class _Files:
+    """One file a piece of machine code, named by the stamp of the source and the hash of its key."""
 
     def __init__(self, folder: Path, base: str, stamp: str) -> None:
         self._folder, self._base, self._stamp = folder, base, stamp
