@@ -60,6 +60,10 @@ class Learner(Estimator):
         """The record that the learner's rules are written for, from arrays by name."""
         raise NotImplementedError
 
+    def _task(self, state: State) -> Any:
+        """What an example asks of the scores, for rules that serve any task (`compiled/losses.py`)."""
+        raise NotImplementedError
+
     @property
     def _grid(self) -> dict[str, tuple[Any, ...]]:
         """What parameter selection tries if it is told nothing else: name -> values, in the order of the search."""

@@ -26,6 +26,7 @@ from onepass.compiled.calibration import START as PLATT_START
 from onepass.compiled.calibration import calibrate_binary, calibrate_multiclass, probabilities
 from onepass.compiled.checks import balance
 from onepass.compiled.loop import Weights
+from onepass.compiled.losses import ManyClasses, Targets, TwoClasses
 
 
 @dataclass(eq=False, repr=False)
@@ -168,6 +169,9 @@ class Classifier(Labelled):
     def _width(self, state: State) -> int:
         assert state.classes is not None
         return 1 if state.form == "binary" else len(state.classes)
+
+    def _task(self, state: State) -> Any:
+        return ManyClasses(2.0) if state.form == "multiclass" else TwoClasses(1.0)
 
     def _targets(self, y: Any, n: int) -> Array:
         return label_array(y, n)
@@ -312,6 +316,10 @@ class Regressor(RegressorMixin, Learner):
             return self._joined(pieces)
 
     # --- what the base asks ---
+
+    def _task(self, state: State) -> Any:
+        """An error of `epsilon`, where a learner has that parameter, is none."""
+        return Targets(1.0, float(getattr(self, "epsilon", 0.0)))
 
     def _targets(self, y: Any, n: int) -> Array:
         if y is None:

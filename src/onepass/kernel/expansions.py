@@ -24,7 +24,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base import Classifier, Regressor, State
 from onepass.base.learner import POWERS_OF_TWO
-from onepass.compiled.losses import Targets, judge
+from onepass.compiled.losses import judge
 from onepass.compiled.passive_aggressive import ONE, VARIANTS, tau
 from onepass.compiled.rules import FULL, PASSIVE, TOO_LARGE, UPDATED
 from onepass.compiled.support import draw, expansion, has_capacity, insert, itself, shrink_all
@@ -153,7 +153,7 @@ class KernelPerceptron(Budgeted, Classifier):
     """
 
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
-        return Perceptron(self._task(state.form), arrays["A"], self._support(state, arrays))
+        return Perceptron(self._task(state), arrays["A"], self._support(state, arrays))
 
     def _weights_are_switches(self) -> bool:
         return True
@@ -175,7 +175,7 @@ class _PassiveAggressive(Budgeted):
 
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         step = float(self.C), VARIANTS[self.variant]
-        return PassiveAggressive(self._task(state.form), arrays["A"], self._support(state, arrays), *step)
+        return PassiveAggressive(self._task(state), arrays["A"], self._support(state, arrays), *step)
 
     def _weights_are_switches(self) -> bool:
         return self.variant == "hard"
@@ -282,9 +282,6 @@ class KernelPARegressor(_PassiveAggressive, Regressor):
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
 
-    def _task(self, form: str) -> Any:
-        return Targets(1.0, float(self.epsilon))
-
 
 @dataclass(eq=False, repr=False)
 class KernelOGD(Budgeted, Classifier):
@@ -337,7 +334,7 @@ class KernelOGD(Budgeted, Classifier):
         check_shrinking(self.rate, self.lam)
 
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
-        return Gradient(self._task(state.form), arrays["A"], self._support(state, arrays), float(self.rate), float(self.lam))
+        return Gradient(self._task(state), arrays["A"], self._support(state, arrays), float(self.rate), float(self.lam))
 
     @property
     def _grid(self) -> dict[str, tuple[Any, ...]]:
@@ -414,7 +411,7 @@ class SparsePA(KernelModel, Classifier):
 
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         shape = float(self.C), float(self.alpha), float(self.beta)
-        return Sampled(self._task(state.form), arrays["A"], self._support(state, arrays), *shape)
+        return Sampled(self._task(state), arrays["A"], self._support(state, arrays), *shape)
 
     def _advice(self) -> str:
         return "a larger beta"

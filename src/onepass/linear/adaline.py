@@ -1,0 +1,154 @@
+"""Adaline, the adaptive linear element.
+
+B. Widrow, M. E. Hoff: Adaptive switching circuits. IRE WESCON Convention Record (1960), 96-104.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from onepass.base import Classifier, Field, Regressor, State
+from onepass.base.learner import POWERS_OF_TWO
+from onepass.compiled.linear import linear, move, of_many_scores, of_one_score
+from onepass.compiled.losses import judge
+from onepass.compiled.rows import sqnorm
+from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn
+from onepass.linear.passes import Passes
+
+# into: where the steps go, which is w itself but for the batch mode.
+WidrowHoff = namedtuple("WidrowHoff", "w task into rate")
+
+# The error itself, for labels -1 and 1 as for numbers; or one unit a class, whose target is 1 for the label and -1 for all others.
+Error = namedtuple("Error", "length2")
+Units = namedtuple("Units", "length2")
+
+linear(WidrowHoff)
+of_one_score(Error)
+of_many_scores(Units)
+
+
+@judge.form(Error)
+def _(task: Any, scores: Any, y: Any, step: Any) -> Any:
+    step[0] = y - scores[0]
+    return 1 - abs(step[0]), abs(step[0])
+
+
+@judge.form(Units)
+def _(task: Any, scores: Any, y: Any, step: Any) -> Any:
+    most = scores.dtype.type(0)
+    for k in range(len(scores)):
+        step[k] = (1 if k == y else -1) - scores[k]
+        most = max(most, abs(step[k]))
+    return 1 - most, most
+
+
+@learn.form(WidrowHoff)
+def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+    """w += rate (y - w.x) x"""
+    _, loss = judge(m.task, s.scores, y, s.step)
+    if loss == 0:
+        return PASSIVE
+    if not sqnorm(x) < np.inf:
+        return TOO_LARGE
+    move(m.task, m.into, weight * m.rate, s.step, x)
+    return UPDATED
+
+
+@dataclass(eq=False, repr=False)
+class _Adaline(Passes):
+    rate: float = 0.01
+    mode: str = "online"
+    random_state: Any = field(default=None, kw_only=True)
+
+    loss: ClassVar[str] = "squared"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"rate": [Interval(Real, 0, None, closed="neither")]}
+    _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"rate": POWERS_OF_TWO}
+
+    def _fields_beside(self, form: str) -> dict[str, Field]:
+        return self._pending(form)
+
+    def _task(self, state: State) -> Any:
+        return Units(1.0) if state.form == "multiclass" else Error(1.0)
+
+    def _linear_record(self, w: Any, task: Any, arrays: Mapping[str, Any]) -> Any:
+        return WidrowHoff(w, task, arrays["pending"] if self.mode == "batch" else w, float(self.rate))
+
+
+@dataclass(eq=False, repr=False)
+class Adaline(_Adaline, Classifier):
+    r"""The adaptive linear element: least mean squares on labels -1 and 1.
+
+    w += rate (y - w.x) x, for every example. With more than two classes, one unit a class.
+
+    Parameters
+    ----------
+    rate : float, default=0.01
+        The length of a step. Steps above 2 / |x|^2 make the error grow: scale the features.
+    mode : {"online", "incremental", "batch"}, default="online"
+        How `fit` goes over the data, `max_iter` times: in its order; in a new random order each pass; or with all steps of a pass
+        taken together at its end, which leaves `fit` as the only way to learn.
+    random_state : int, RandomState or None, default=None
+        The seed of the orders of "incremental".
+    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
+        As in :class:`PAClassifier`.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_features_in_, t_, updates_, n_iter_
+        As in :class:`PAClassifier`.
+
+    References
+    ----------
+    B. Widrow, M. E. Hoff: Adaptive switching circuits. IRE WESCON Convention Record (1960), 96-104.
+
+    Examples
+    --------
+    >>> from onepass import Adaline
+    >>> X, y = [[0.0, 1.0], [1.0, 0.0]], ["no", "yes"]
+    >>> Adaline(rate=0.1, max_iter=100).fit(X, y).predict(X)
+    array(['no', 'yes'], dtype='<U3')
+    """
+
+
+@dataclass(eq=False, repr=False)
+class AdalineRegressor(_Adaline, Regressor):
+    r"""The adaptive linear element for numbers: least mean squares, the Widrow-Hoff rule.
+
+    w += rate (y - w.x) x, for every example.
+
+    Parameters
+    ----------
+    rate : float, default=0.01
+        The length of a step. Steps above 2 / |x|^2 make the error grow: scale the features.
+    mode : {"online", "incremental", "batch"}, default="online"
+        How `fit` goes over the data, `max_iter` times: in its order; in a new random order each pass; or with all steps of a pass
+        taken together at its end, which leaves `fit` as the only way to learn.
+    random_state : int, RandomState or None, default=None
+        The seed of the orders of "incremental".
+    fit_intercept, average, max_iter, grow
+        As in :class:`PARegressor`.
+
+    Attributes
+    ----------
+    coef_, intercept_, n_features_in_, t_, updates_, n_iter_
+        As in :class:`PARegressor`.
+
+    References
+    ----------
+    B. Widrow, M. E. Hoff: Adaptive switching circuits. IRE WESCON Convention Record (1960), 96-104.
+
+    Examples
+    --------
+    >>> from onepass import AdalineRegressor
+    >>> model = AdalineRegressor(rate=0.5, fit_intercept=False).fit([[1.0, 0.0], [0.0, 1.0]], [2.0, 1.0])
+    >>> model.coef_
+    array([1. , 0.5])
+    """
