@@ -117,7 +117,7 @@ def from_file() -> list[Result]:
     bandwidth = block.nbytes / total / GB
     return [
         Result(
-            f"LIBSVM text, {size / MB:.0f} MB -> learned PA-I",
+            f"PA-I from LIBSVM text, {size / MB:.0f} MB",
             speed,
             wabbit / learning,
             5,
@@ -129,7 +129,7 @@ def from_file() -> list[Result]:
             f"{size / reading / MB:.0f} MB/s",
             size / reading / MB / 40 / bandwidth,
             1,
-            f"400 MB/s where `numpy.sum` reads 10 GB/s; here it reads {bandwidth:.1f}",
+            f"400 MB/s on a machine where `numpy.sum` reads 10 GB/s; this one reads {bandwidth:.1f} GB/s",
         ),
     ]
 
@@ -165,15 +165,15 @@ def one_at_a_time() -> list[Result]:
         repeats=15,
     )
     us = 1e6 / len(labels)
-    peer, piped_peer = f"river, {river * us:.1f} us", f"river, {river_pipeline * us:.1f} us"
+    peer, piped_peer = f"river, {river * us:.1f} µs", f"river, {river_pipeline * us:.1f} µs"
     return [
-        Result("`predict_one` + `learn_one`, dict of 22", f"{of_dicts * us:.1f} us", river / of_dicts, 3, peer),
-        Result("`predict_one` + `learn_one`, array of 22", f"{of_arrays * us:.1f} us", river / of_arrays, 6, peer),
+        Result("`predict_one` + `learn_one`, dict of 22", f"{of_dicts * us:.1f} µs", river / of_dicts, 3, peer),
+        Result("`predict_one` + `learn_one`, array of 22", f"{of_arrays * us:.1f} µs", river / of_arrays, 6, peer),
         Result(
-            "the same after a scaler, dict", f"{of_dicts_piped * us:.1f} us", river_pipeline / of_dicts_piped, 2.5, piped_peer
+            "the same after a scaler, dict", f"{of_dicts_piped * us:.1f} µs", river_pipeline / of_dicts_piped, 2.5, piped_peer
         ),
         Result(
-            "the same after a scaler, array", f"{of_arrays_piped * us:.1f} us", river_pipeline / of_arrays_piped, 3, piped_peer
+            "the same after a scaler, array", f"{of_arrays_piped * us:.1f} µs", river_pipeline / of_arrays_piped, 3, piped_peer
         ),
     ]
 
@@ -356,7 +356,7 @@ def budgets() -> list[Result]:
         lambda: linear.partial_fit(dense, labels), *(learn(make, 100) for make in BUDGET_LEARNERS.values()), repeats=4
     )
     goal = 100_000 * (len(labels) / first) / 20e6
-    peer = f"100 k/s where PA-I dense does 20 M/s; here it does {len(labels) / first / 1e6:.0f}"
+    peer = f"100 k/s on a machine where dense PA-I does 20 M/s; this one does {len(labels) / first / 1e6:.0f} M/s"
     draw_growth(X, y)
     return [
         Result(f"{name}, B=100, a9a", f"{len(y) / taken / 1e3:,.0f} k examples/s", len(y) / taken / goal, 1, peer)
