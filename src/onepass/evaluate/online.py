@@ -19,10 +19,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
 from onepass.base import Learner
+from onepass.base.engine import Piece
 from onepass.base.estimator import are_named
 from onepass.base.inputs import as_csr, from_csr
 from onepass.base.labels import classes_of, encode_labels, label_array
-from onepass.base.learner import Piece
 from onepass.datasets import Dataset
 from onepass.evaluate.feeding import door_of, is_ours, rows_for, steps_of
 from onepass.evaluate.metrics import LOSS_METRICS, Array

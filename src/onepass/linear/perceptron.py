@@ -15,7 +15,6 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base import Classifier, Field
-from onepass.base.knowledge import Start
 from onepass.base.state import SCALE, State
 from onepass.compiled.linear import linear, move, of_many_scores
 from onepass.compiled.losses import judge, loses_tie, mistaken, unrivalled
@@ -146,14 +145,9 @@ class Perceptron(Classifier, Passes):
     def _fields_beside(self, form: str) -> dict[str, Field]:
         return {"scale": SCALE, **self._pending(form)}
 
-    def _new_state(self, form: str, start: Start) -> State:
-        state = super()._new_state(form, start)
-        if self.pocket:
-            state.keep_best()
-        return state
-
-    def _companions(self) -> set[str]:
-        return super()._companions() | ({"pocket"} if self.pocket else set())
+    def _fields_of_options(self) -> dict[str, Field]:
+        pocket = {"pocket": Field("3", whole=True, beside=True)} if self.pocket else {}
+        return {**super()._fields_of_options(), **pocket}
 
     def _kept(self) -> float:
         return float(self.shrink)
