@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -226,16 +227,16 @@ def large_pamo() -> list[Result]:
 
 def start_up() -> list[Result]:
     """Fresh processes: importing, help pages, and the first call with machine code from the cache."""
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}  # as in a package that was installed, byte code is kept
+
+    def python(*arguments: str) -> bytes:
+        return subprocess.check_output([sys.executable, *arguments], env=environment)
 
     def seconds(*codes: str) -> list[float]:
         """The shortest time of each; they take turns."""
         timed = [f"import time; start = time.perf_counter()\n{code}\nprint(time.perf_counter() - start)" for code in codes]
-        rounds = [[float(subprocess.check_output([sys.executable, "-c", code])) for code in timed] for _ in range(10)]
+        rounds = [[float(python("-c", code)) for code in timed] for _ in range(10)]
         return [min(times) for times in zip(*rounds, strict=True)]
-
-    def helping(*arguments: str) -> Callable[[], object]:
-        """A call that shows a help page in a process of its own."""
-        return lambda: subprocess.check_output([sys.executable, "-m", "onepass", *arguments, "--help"])
 
     importing = "from onepass import PAClassifier"  # `import onepass` alone puts off all work
     first = (
@@ -244,7 +245,9 @@ def start_up() -> list[Result]:
     )
     ours, theirs, call = seconds(importing, "import sklearn.base", first)
     extra = ours - theirs
-    help_page, of_learn = best(helping(), helping("learn"), repeats=10)
+    help_page, of_learn = best(
+        lambda: python("-m", "onepass", "--help"), lambda: python("-m", "onepass", "learn", "--help"), repeats=10
+    )
     return [
         Result(f"`{importing}`", f"{extra:.2f} s more", 0.4 / max(extra, 1e-3), 1, "`import sklearn.base` + 0.4 s"),
         Result("`onepass --help`", f"{help_page:.2f} s", 0.3 / help_page, 1, "0.3 s"),
