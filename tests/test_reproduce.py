@@ -65,7 +65,7 @@ def test_pamo_has_the_sizes_of_the_paper() -> None:
 
 
 def test_every_row_of_the_paper_is_measured() -> None:
-    assert set(rows(22, (64, 2))) >= set(TEST_ERROR) | set(MISTAKE_RATE)
+    assert set(rows(True, (64, 2))) >= set(TEST_ERROR) | set(MISTAKE_RATE)
 
 
 def test_the_command_knows_all_experiments() -> None:
@@ -314,6 +314,8 @@ def cell_again(table: str, data: str, learner: str) -> tuple[float, float]:
         pytest.param("table2", "a9a", 'onepass: PAMO-I, C="auto"', marks=pytest.mark.slow),
         pytest.param("table2", "a9a", "BPA-S", marks=pytest.mark.slow),
         pytest.param("table1", "ijcnn1", "LOL", marks=pytest.mark.slow),
+        pytest.param("table1", "cbcl", "SCW-II", marks=pytest.mark.slow),
+        pytest.param("table1", "cbcl", "PAMO-II", marks=pytest.mark.slow),
     ],
 )
 def test_the_figures_in_the_docs_come_again(table: str, data: str, learner: str) -> None:
@@ -323,9 +325,13 @@ def test_the_figures_in_the_docs_come_again(table: str, data: str, learner: str)
 
 
 def test_the_docs_hold_what_we_claim() -> None:
-    """PAMO is within two published deviations in every cell; averaged it is ahead of the paper in Table 1, with C="auto" in Table 2."""
-    cells = {(line["data"], line["learner"]): float(line["mean"]) for line in lines(DOCS / "table1.csv")}
-    assert all(line["reached"] == "yes" for line in lines(DOCS / "table1.csv") if line["learner"].startswith("PAMO"))
+    """PAMO is within two published deviations in every cell, all others are within one; averaged it is ahead of the paper on two data
+    sets of Table 1, with C="auto" in Table 2."""
+    table1 = lines(DOCS / "table1.csv")
+    cells = {(line["data"], line["learner"]): float(line["mean"]) for line in table1}
+    assert {data for data, _ in cells} == {"svmguide1", "cbcl", "ijcnn1"}
+    assert all(line["reached"] == "yes" for line in table1 if line["learner"].startswith("PAMO"))
+    assert all(float(line["difference"]) <= float(line["published std"]) for line in table1 if line["reached"] == "no")
     for data, limit in (("svmguide1", 3.8), ("ijcnn1", 2.0)):
         ours = cells[data, "onepass: averaged PAMO-II"]
         assert ours < min(limit, *(row[data][0] for row in TEST_ERROR.values()))

@@ -83,11 +83,10 @@ def draw_surfaces(surfaces: dict[str, Any]) -> Any:
         image = ax.imshow(surface, cmap="viridis_r", origin="lower", aspect="auto", norm="log" if surface.min() > 0 else None)
         for i, j in np.ndindex(*surface.shape):
             shade = image.norm(surface[i, j])
-            digits = 1 if surface.max() > 1 else 2
             ax.text(
                 j,
                 i,
-                f"{surface[i, j]:.{digits}f}",
+                f"{surface[i, j]:.2f}",
                 ha="center",
                 va="center",
                 fontsize=7,
