@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import lzma
 import os
+import re
 import urllib.error
 from pathlib import Path
 
@@ -144,9 +145,10 @@ def test_without_network_the_error_says_which_file_goes_where(no_data):
     assert str(no_data / "cache" / "onepass") in str(caught.value)
 
 
-def test_what_is_nowhere_to_be_fetched_says_so(no_data):
-    with pytest.raises(FileNotFoundError, match=r"elec2\.csv was not found, and it can't be fetched"):
-        datasets.load("elec2")
+@pytest.mark.parametrize(("name", "file"), [("elec2", "elec2.csv"), ("cbcl", "cbcl")])
+def test_what_is_nowhere_to_be_fetched_says_so(no_data, name, file):
+    with pytest.raises(FileNotFoundError, match=f"The file {re.escape(file)} was not found, and it can't be fetched"):
+        datasets.load(name)
 
 
 def test_fetches_once_into_the_cache(no_data, monkeypatch):
@@ -219,10 +221,11 @@ def test_the_real_files_are_what_the_catalogue_says():
     for name, shape, test in (
         ("a9a", (32_561, 123), (16_281, 123)),
         ("svmguide1", (3_089, 4), (4_000, 4)),
+        ("cbcl", (6_977, 361), (24_044, 361)),
         ("abalone", (4_177, 8), None),
         ("elec2", (45_312, 8), None),
     ):
-        for file in catalogue.FILES[name].train:
+        for file in (*catalogue.FILES[name].train, *catalogue.FILES[name].test):
             with loading._open(loading._find(file, folder)) as content:
                 assert hashlib.sha256(content.read()).hexdigest() == file.sha256
         data = datasets.load(name)

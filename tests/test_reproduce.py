@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from click.testing import CliRunner
 
 import onepass
@@ -17,9 +18,9 @@ from onepass.cli import main
 from onepass.cli.reproduce import NAMES
 from onepass.experiments import EXPERIMENTS, Cells, Lab
 from onepass.experiments.cells import Task
-from onepass.experiments.lab import Problem
+from onepass.experiments.lab import Problem, equalised
 from onepass.experiments.published import MISTAKE_RATE, TEST_ERROR
-from onepass.experiments.tables import needs_scaling, reached, rows
+from onepass.experiments.tables import SIZES, needs_scaling, reached, rows
 from shared import dataset, golden
 
 DOCS = Path(__file__).parent.parent / "docs" / "reproduced"
@@ -57,8 +58,14 @@ def test_published_figures_are_the_papers(ours: Any, name: str) -> None:
             assert list(figure) == paper["rows"][row][paper["columns"].index(PAPER[data])]
 
 
+def test_pamo_has_the_sizes_of_the_paper() -> None:
+    paper = golden("paper_tables.json")["table1_test_error_percent"]
+    sizes = dict(zip(paper["columns"], paper["pamo_dimensions_x_hyperplanes"], strict=True))
+    assert {PAPER[data]: f"{h}x{k}" for data, (h, k) in SIZES.items()} == sizes
+
+
 def test_every_row_of_the_paper_is_measured() -> None:
-    assert set(rows(22, 64)) >= set(TEST_ERROR) | set(MISTAKE_RATE)
+    assert set(rows(True, (64, 2))) >= set(TEST_ERROR) | set(MISTAKE_RATE)
 
 
 def test_the_command_knows_all_experiments() -> None:
@@ -145,6 +152,24 @@ def test_a_pass_is_that_of_compare(tmp_path: Path) -> None:
         assert found["curve"][-1] == pytest.approx(found["online"], abs=1e-6)
 
 
+def test_an_equalised_image_has_the_share_of_pixels_that_are_not_brighter() -> None:
+    images = np.array([[10.0, 0, 10, 200], [7, 7, 7, 7]])
+    assert equalised(images).tolist() == [[0.75, 0.25, 0.75, 1], [1, 1, 1, 1]]
+    assert np.array_equal(equalised(sp.csr_array(images)), equalised(images))
+    assert np.array_equal(equalised(3 * images + 20), equalised(images))  # more light and contrast
+
+
+def test_experiments_have_faces_equalised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the data set itself has the grey levels as they are."""
+    monkeypatch.delenv("ONEPASS_DATA", raising=False)
+    for name in ("cbcl", "cbcl.t"):
+        (tmp_path / name).write_text("+1 1:255 2:3\n-1 3:9\n")
+    lab = Lab(Cells(tmp_path / "cells"), folder=tmp_path)
+    problem = lab.parts("cbcl", scale=False)
+    assert onepass.datasets.load("cbcl", folder=tmp_path).X[0, 0] == 255
+    assert problem.X[0, :3].tolist() == problem.X_test[0, :3].tolist() == [1, 360 / 361, 359 / 361]
+
+
 def test_a_task_gives_the_same_each_time(tmp_path: Path) -> None:
     """All draws follow from the seed, those of a learner inside a pipeline as well, and no task goes on with what another learned."""
     X, y = onepass.datasets.sea(500, random_state=0)
@@ -212,6 +237,20 @@ def test_a_second_run_measures_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     assert (tmp_path / "sugiyama.csv").read_bytes() == before
 
 
+@pytest.mark.parametrize("name", ["fig6", "fig7"])
+def test_figures_without_the_faces_show_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    def load(lab: Lab, name: str) -> Any:
+        if name == "cbcl":
+            raise FileNotFoundError(f"The file {name} was not found.")
+        X, y = onepass.datasets.circles(100, random_state=0)
+        return onepass.datasets.Dataset(name, "binary", "", X, y, X, y)
+
+    monkeypatch.setattr(Lab, "load", load)
+    assert run(name, "--permutations", "1", "--out", str(tmp_path)).exit_code == 0
+    assert "The data set cbcl is not at hand" in (tmp_path / f"{name}.md").read_text()
+    assert {line["data"] for line in lines(tmp_path / f"{name}.csv")} == {"svmguide1"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -275,6 +314,8 @@ def cell_again(table: str, data: str, learner: str) -> tuple[float, float]:
         pytest.param("table2", "a9a", 'onepass: PAMO-I, C="auto"', marks=pytest.mark.slow),
         pytest.param("table2", "a9a", "BPA-S", marks=pytest.mark.slow),
         pytest.param("table1", "ijcnn1", "LOL", marks=pytest.mark.slow),
+        pytest.param("table1", "cbcl", "SCW-II", marks=pytest.mark.slow),
+        pytest.param("table1", "cbcl", "PAMO-II", marks=pytest.mark.slow),
     ],
 )
 def test_the_figures_in_the_docs_come_again(table: str, data: str, learner: str) -> None:
@@ -284,9 +325,13 @@ def test_the_figures_in_the_docs_come_again(table: str, data: str, learner: str)
 
 
 def test_the_docs_hold_what_we_claim() -> None:
-    """PAMO is within two published deviations in every cell; averaged it is ahead of the paper in Table 1, with C="auto" in Table 2."""
-    cells = {(line["data"], line["learner"]): float(line["mean"]) for line in lines(DOCS / "table1.csv")}
-    assert all(line["reached"] == "yes" for line in lines(DOCS / "table1.csv") if line["learner"].startswith("PAMO"))
+    """PAMO is within two published deviations in every cell, all others are within one; averaged it is ahead of the paper on two data
+    sets of Table 1, with C="auto" in Table 2."""
+    table1 = lines(DOCS / "table1.csv")
+    cells = {(line["data"], line["learner"]): float(line["mean"]) for line in table1}
+    assert {data for data, _ in cells} == {"svmguide1", "cbcl", "ijcnn1"}
+    assert all(line["reached"] == "yes" for line in table1 if line["learner"].startswith("PAMO"))
+    assert all(float(line["difference"]) <= float(line["published std"]) for line in table1 if line["reached"] == "no")
     for data, limit in (("svmguide1", 3.8), ("ijcnn1", 2.0)):
         ours = cells[data, "onepass: averaged PAMO-II"]
         assert ours < min(limit, *(row[data][0] for row in TEST_ERROR.values()))

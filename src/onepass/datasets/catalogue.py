@@ -112,6 +112,15 @@ LIBSVM = {
 }
 
 OTHERS = {
+    "cbcl": Entry(
+        "libsvm",
+        "binary",
+        "Faces or not, 19 x 19 pixels, grey levels from 0 to 255: the face data of the CBCL at MIT, of which one test image of"
+        " 24,045 is missing. Sorted by label: shuffle before learning.",
+        (File("cbcl", "36380e2c0ee289b44cbeff2a39e26401aabf9cc0d1e6a3ad466d39c867ffe9fb"),),
+        (File("cbcl.t", "57c848864436613c604b0ea900947c64ca8b0426196948133b69d9e9a4f1b7a6"),),
+        features=361,
+    ),
     "spambase": Entry(
         "csv",
         "binary",

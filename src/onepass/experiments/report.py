@@ -16,6 +16,11 @@ from onepass.plots.style import html_page
 
 TITLE = "The experiments again"
 
+IMAGES = (
+    "The images of cbcl (CBCL Face) are equalised, each by itself: a grey level becomes the share of the image's pixels that are not"
+    " brighter. The data was published so too, as normgrey; the paper does not say which form it had."
+)
+
 PROSE = 40  # characters from which on a column is one of sentences
 
 
@@ -98,6 +103,11 @@ class Section:
             f'<section id="{self.name}"><h2>{escape(self.title)}</h2>{about}{table_html(self.table)}'
             f'<img src="data:image/png;base64,{source}" alt="{escape(self.title)}">{search}</section>'
         )
+
+
+def absence(name: str) -> str:
+    """What is to be said of a data set that is absent."""
+    return f"The data set {name} is not at hand: onepass.datasets.load says how to get it."
 
 
 STYLE = """
