@@ -1263,3 +1263,18 @@ def test_a_first_dict_without_weight_brings_no_feature_to_a_model_that_does_not_
     table = onepass.PARegressor(grow=False).partial_fit([{"z": 1.0}, {"a": 1.0}], [1.0, 1.0], sample_weight=[0, 1])
     assert list(model.feature_names_in_) == ["a"]
     assert snapshot(model) == snapshot(table)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_row_that_is_too_large_is_refused_whatever_it_weighs(sparse: bool) -> None:
+    """Its score may be sound, so that only a look at the row can tell; a single example has had that look always."""
+    X = np.array([[1.0, 0.0], [0.5, -1.0], [1e200, 0.0], [0.0, 1.0]])
+    data = sp.csr_array(X) if sparse else X
+    model = onepass.PAClassifier(classes=[0, 1])
+    with pytest.raises(ValueError, match="Row 2 of X is too large"):
+        model.partial_fit(data, [0, 1, 0, 1], sample_weight=[0.0, 1.0, 0.0, 2.0])
+    assert not hasattr(model, "t_")
+    for t in (0, 1):
+        model.learn_one(X[t], t)
+    with pytest.raises(ValueError, match="Row 0 of X is too large"):
+        model.learn_one(X[2], 0, w=0.0)

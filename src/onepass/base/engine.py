@@ -215,6 +215,7 @@ class Engine(Estimator):
         if not state.grow_features and isinstance(target, np.ndarray) and taught.any():
             # One pass will do, in which each of them has the label of the last row with a weight. What comes before the first of
             # those would bring its label too early where labels come up.
+            self._check_some(X, np.flatnonzero(~taught))
             edges = edges[: state.grow_classes and not taught[0]]
             last, first = np.maximum.accumulate(np.where(taught, np.arange(len(taught)), -1)), int(np.argmax(taught))
             if not state.grow_classes and self._codes(state, target[first : first + 1])[1] == 0:

@@ -293,17 +293,31 @@ class Estimator(Locked, BaseEstimator):
 
     def _check_rows(self, X: Any) -> None:
         """Refuse rows or dicts that nobody could learn from, without a state."""
+        self._check_some(X, np.arange(X.n if isinstance(X, Rows) else len(X)))
+
+    def _check_some(self, X: Any, places: Array) -> None:
+        """Refuse such rows or dicts among those at some places."""
         if isinstance(X, Rows):
-            self._check_finite(X, X.dtype)
+            bad = self._first_bad(X if len(places) == X.n else X.taken(places), X.dtype)
+            if bad < len(places):
+                self._refuse(X, int(places[bad]), X.dtype)
         else:
-            for x in X:
-                check_values(named_values(x))
+            for t in places.tolist():
+                check_values(named_values(X[t]))
 
     def _check_finite(self, rows: Rows, dtype: np.dtype[Any]) -> None:
+        """Refuse rows that are not finite, or whose squared norm is not."""
+        bad = self._first_bad(rows, dtype)
+        if bad < rows.n:
+            self._refuse(rows, bad, dtype)
+
+    def _first_bad(self, rows: Rows, dtype: np.dtype[Any]) -> int:
+        """The first row that is not finite, or whose squared norm is not; as many as there are, if all are sound."""
         for start, stop in rows.blocks():
-            bad = first_bad_row(rows.block(start, stop, dtype, dtype.type(0)), stop - start)
-            if bad < stop - start:
-                self._refuse(rows, start + bad, dtype)
+            bad = start + int(first_bad_row(rows.block(start, stop, dtype, dtype.type(0)), stop - start))
+            if bad < stop:
+                return bad
+        return rows.n
 
     def _refuse(self, rows: Rows, t: int, dtype: np.dtype[Any]) -> NoReturn:
         """Say what is wrong with row t."""

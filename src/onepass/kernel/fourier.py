@@ -21,18 +21,19 @@ from sklearn.utils._param_validation import Interval
 
 from onepass.base import Classifier, Field, State
 from onepass.base.learner import POWERS_OF_TWO
-from onepass.compiled.average import at, height, workspace
+from onepass.compiled.average import workspace
 from onepass.compiled.circle import circle
 from onepass.compiled.compiler import routine
-from onepass.compiled.rows import DenseRow, add, dot, project, scaled
-from onepass.compiled.rules import PASSIVE, UPDATED, learn, rival, score, score_again, scratch
+from onepass.compiled.linear import move, weigh, width
+from onepass.compiled.losses import judge
+from onepass.compiled.rows import DenseRow, project, scaled
+from onepass.compiled.rules import PASSIVE, UPDATED, learn, score, score_again, scratch
 from onepass.kernel.model import GAMMAS
 
-Binary = namedtuple("Binary", "U w gamma rate")
-Multiclass = namedtuple("Multiclass", "U W gamma rate")
+Fourier = namedtuple("Fourier", "w task U gamma rate")
 
 # turns: the angles; z: their cosines, then their sines.
-Scratch = namedtuple("Scratch", "scores turns z")
+Scratch = namedtuple("Scratch", "scores step turns z")
 
 
 @routine
@@ -49,53 +50,30 @@ def features(x: Any, s: Any) -> Any:
     return DenseRow(s.z, x.bias, s.z.dtype.type(1))
 
 
-@scratch.form(Binary)
+@scratch.form(Fourier)
 def _(m: Any) -> Any:
-    D = m.U.shape[1]
-    return Scratch(workspace(m.w, 1), workspace(m.w, D), workspace(m.w, 2 * D))
+    D, n = m.U.shape[1], width(m.task, m.w)
+    return Scratch(workspace(m.w, n), workspace(m.w, n), workspace(m.w, D), workspace(m.w, 2 * D))
 
 
-@scratch.form(Multiclass)
-def _(m: Any) -> Any:
-    D = m.U.shape[1]
-    return Scratch(workspace(m.W, height(m.W)), workspace(m.W, D), workspace(m.W, 2 * D))
-
-
-@score.form(Binary)
-@score.form(Multiclass)
+@score.form(Fourier)
 def _(m: Any, x: Any, s: Any) -> Any:
     embed(m.U, m.gamma, x, s)
     score_again(m, x, s, s)
 
 
-@score_again.form(Binary)
+@score_again.form(Fourier)
 def _(m: Any, x: Any, s: Any, spare: Any) -> Any:
-    spare.scores[0] = dot(m.w, features(x, s))
+    weigh(m.task, m.w, features(x, s), spare.scores)
 
 
-@score_again.form(Multiclass)
-def _(m: Any, x: Any, s: Any, spare: Any) -> Any:
-    for k in range(len(spare.scores)):
-        spare.scores[k] = dot(at(m.W, k), features(x, s))
-
-
-@learn.form(Binary)
+@learn.form(Fourier)
 def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     """Algorithm 1, with the hinge loss: w += rate y z if y w.z < 1."""
-    if y * s.scores[0] >= 1:
+    _, loss = judge(m.task, s.scores, y, s.step)
+    if loss <= 0:
         return PASSIVE
-    add(m.w, weight * m.rate * y, features(x, s))
-    return UPDATED
-
-
-@learn.form(Multiclass)
-def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
-    """Against the best wrong label r: W_y += rate z, W_r -= rate z if (W_y - W_r).z < 1."""
-    r = rival(s.scores, y)
-    if r < 0 or s.scores[y] - s.scores[r] >= 1:
-        return PASSIVE
-    add(at(m.W, y), weight * m.rate, features(x, s))
-    add(at(m.W, r), -weight * m.rate, features(x, s))
+    move(m.task, m.w, weight * m.rate, s.step, features(x, s))
     return UPDATED
 
 
@@ -192,5 +170,5 @@ class FOGD(Classifier):
             )
 
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
-        U, gamma, rate = arrays["U"], arrays["gamma"], float(self.rate)
-        return Binary(U, arrays["w"], gamma, rate) if state.form == "binary" else Multiclass(U, arrays["W"], gamma, rate)
+        w = arrays["w" if state.form == "binary" else "W"]
+        return Fourier(w, self._task(state), arrays["U"], arrays["gamma"], float(self.rate))

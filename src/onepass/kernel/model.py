@@ -229,11 +229,9 @@ class KernelModel(Learner):
     def _fails_late(self) -> bool:
         return callable(self.kernel) or self.kernel == "poly"  # a number that is not finite may come from a row that is
 
-    def _check_finite(self, rows: Rows, dtype: np.dtype[Any]) -> None:
-        super()._check_finite(rows, dtype)
-        if self.kernel in ("chi2", "intersection"):
-            for t in np.flatnonzero((rows.data < 0).sum(axis=1)):
-                self._refuse(rows, int(t), dtype)
+    def _first_bad(self, rows: Rows, dtype: np.dtype[Any]) -> int:
+        negative = np.flatnonzero((rows.data < 0).sum(axis=1)) if self.kernel in ("chi2", "intersection") else np.empty(0, int)
+        return min(super()._first_bad(rows, dtype), *negative[:1].tolist(), rows.n)
 
     def _refuse(self, rows: Rows, t: int, dtype: np.dtype[Any]) -> NoReturn:
         if self.kernel in ("chi2", "intersection") and (np.asarray(rows.values(t)) < 0).any():

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -157,7 +157,8 @@ class PAMultilabel(Multilabel, PassiveAggressive, LinearModel):
            [1, 1, 0]])
     """
 
-    _forms: ClassVar[dict[str, dict[str, Field]]] = {"multiclass": {"W": Field("ranks features", additive=True)}}
+    def _fields(self, form: str) -> dict[str, Field]:
+        return {"W": Field("ranks features", additive=True)}
 
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         return Ranking(arrays["W"], float(self.C), VARIANTS[self.variant])

@@ -17,19 +17,20 @@ from sklearn.utils._param_validation import Interval
 
 from onepass.base import Classifier, Field, State
 from onepass.base.state import Array
-from onepass.compiled.average import at, height, workspace
+from onepass.compiled.average import at, workspace
 from onepass.compiled.compiler import routine
+from onepass.compiled.linear import vector, width
+from onepass.compiled.losses import judge
 from onepass.compiled.passive_aggressive import ONE, tau
 from onepass.compiled.prototypes import Prototypes, differs, gap2, in_use, take_in
 from onepass.compiled.rows import add, dot, sqnorm
-from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, rival, score, score_again, scratch
+from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, score, score_again, scratch
 
 # Row 0 of the weights is u, row k + 1 is v_k. A step of tau moves u by common tau x, and v_k by local tau x.
-Binary = namedtuple("Binary", "w prototypes C common local")
-Multiclass = namedtuple("Multiclass", "W prototypes C common local")
+Local = namedtuple("Local", "w task prototypes C common local")
 
 # nearest: the prototype that is nearest, one entry; distance2: how far it is, squared.
-Scratch = namedtuple("Scratch", "scores nearest distance2")
+Scratch = namedtuple("Scratch", "scores step nearest distance2")
 
 
 @routine
@@ -52,71 +53,40 @@ def join(prototypes: Any, x: Any, s: Any) -> Any:
     take_in(prototypes, x, k)
 
 
-@routine
-def local_score(w: Any, x: Any, s: Any) -> Any:
-    """(u + v_k).x"""
-    return dot(at(w, 0), x) + dot(at(w, s.nearest[0] + 1), x)
-
-
-@routine
-def move(m: Any, w: Any, step: Any, x: Any, s: Any) -> Any:
-    add(at(w, 0), m.common * step, x)
-    add(at(w, s.nearest[0] + 1), m.local * step, x)
-
-
-@scratch.form(Binary)
+@scratch.form(Local)
 def _(m: Any) -> Any:
-    return Scratch(workspace(m.w, 1), np.zeros(1, np.int64), np.zeros(1))
+    n = width(m.task, m.w)
+    return Scratch(workspace(m.w, n), workspace(m.w, n), np.zeros(1, np.int64), np.zeros(1))
 
 
-@scratch.form(Multiclass)
-def _(m: Any) -> Any:
-    return Scratch(workspace(m.W, height(m.W)), np.zeros(1, np.int64), np.zeros(1))
-
-
-@score.form(Binary)
-@score.form(Multiclass)
+@score.form(Local)
 def _(m: Any, x: Any, s: Any) -> Any:
     find(m.prototypes, x, s)
     score_again(m, x, s, s)
 
 
-@score_again.form(Binary)
+@score_again.form(Local)
 def _(m: Any, x: Any, s: Any, spare: Any) -> Any:
-    spare.scores[0] = local_score(m.w, x, s)
-
-
-@score_again.form(Multiclass)
-def _(m: Any, x: Any, s: Any, spare: Any) -> Any:
+    """(u + v_k).x"""
     for c in range(len(spare.scores)):
-        spare.scores[c] = local_score(at(m.W, c), x, s)
+        models = vector(m.task, m.w, c)
+        spare.scores[c] = dot(at(models, 0), x) + dot(at(models, s.nearest[0] + 1), x)
 
 
-@learn.form(Binary)
+@learn.form(Local)
 def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     """loss = max(0, 1 - y (u + v_k).x); u += tau y x, v_k += tau/lam y x. Then the prototypes take x in."""
-    norm2 = (m.common + m.local) * sqnorm(x)
+    norm2 = m.task.length2 * (m.common + m.local) * sqnorm(x)
     if not norm2 < np.inf:
         return TOO_LARGE
-    loss = 1 - y * s.scores[0]
+    _, loss = judge(m.task, s.scores, y, s.step)
     if loss > 0:
-        move(m, m.w, y * tau(ONE, weight * m.C, loss, norm2), x, s)
-    join(m.prototypes, x, s)
-    return UPDATED if loss > 0 else PASSIVE
-
-
-@learn.form(Multiclass)
-def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
-    """Against the best wrong label r, with twice the norm: the label's weights and the rival's move apart."""
-    norm2 = 2 * (m.common + m.local) * sqnorm(x)
-    if not norm2 < np.inf:
-        return TOO_LARGE
-    r = rival(s.scores, y)
-    loss = 1 - (s.scores[y] - s.scores[r]) if r >= 0 else 0.0
-    if loss > 0:
-        step = tau(ONE, weight * m.C, loss, norm2)
-        move(m, at(m.W, y), step, x, s)
-        move(m, at(m.W, r), -step, x, s)
+        length = tau(ONE, weight * m.C, loss, norm2)
+        for c in range(len(s.step)):
+            if s.step[c] != 0:
+                models = vector(m.task, m.w, c)
+                add(at(models, 0), m.common * length * s.step[c], x)
+                add(at(models, s.nearest[0] + 1), m.local * length * s.step[c], x)
     join(m.prototypes, x, s)
     return UPDATED if loss > 0 else PASSIVE
 
@@ -217,6 +187,5 @@ class LocalPA(Classifier):
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         prototypes = Prototypes(arrays["sums"], arrays["squares"], arrays["counts"])
         steps = (1.0, 1 / float(self.lam)) if self.shared else (0.0, 1.0)
-        if state.form == "binary":
-            return Binary(arrays["w"], prototypes, float(self.C), *steps)
-        return Multiclass(arrays["W"], prototypes, float(self.C), *steps)
+        w = arrays["w" if state.form == "binary" else "W"]
+        return Local(w, self._task(state), prototypes, float(self.C), *steps)

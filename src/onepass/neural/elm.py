@@ -29,9 +29,9 @@ from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, score, sc
 SIGMOID, TANH, SIN, RELU = 0, 1, 2, 3
 ACTIVATIONS = {"sigmoid": SIGMOID, "tanh": TANH, "sin": SIN, "relu": RELU}
 
-One = namedtuple("One", "A w cov activation ridge")  # a number
-Two = namedtuple("Two", "A w cov activation ridge")  # the margin of two classes, and the solution whose target is always 1
-Multiclass = namedtuple("Multiclass", "A W cov activation ridge")
+Number = namedtuple("Number", "A w cov activation ridge")  # a number
+Pair = namedtuple("Pair", "A w cov activation ridge")  # the margin of two classes, and the solution whose target is always 1
+Classes = namedtuple("Classes", "A W cov activation ridge")
 
 # f and spread: what the covariance needs; hidden: the outputs of the hidden units.
 Scratch = namedtuple("Scratch", "scores f spread hidden")
@@ -72,27 +72,27 @@ def absorb(m: Any, weight: Any, s: Any) -> Any:
     return 1 / (v + r)
 
 
-@scratch.form(One)
+@scratch.form(Number)
 def _(m: Any) -> Any:
     n = m.cov.factor.shape[0]
     return Scratch(workspace(m.w, 1), workspace(m.w, n), workspace(m.w, n), workspace(m.w, n - 1))
 
 
-@scratch.form(Two)
+@scratch.form(Pair)
 def _(m: Any) -> Any:
     n = m.cov.factor.shape[0]
     return Scratch(workspace(m.w, 1), workspace(m.w, n), workspace(m.w, n), workspace(m.w, n - 1))
 
 
-@scratch.form(Multiclass)
+@scratch.form(Classes)
 def _(m: Any) -> Any:
     n = m.cov.factor.shape[0]
     return Scratch(workspace(m.W, height(m.W)), workspace(m.W, n), workspace(m.W, n), workspace(m.W, n - 1))
 
 
-@score.form(One)
-@score.form(Two)
-@score.form(Multiclass)
+@score.form(Number)
+@score.form(Pair)
+@score.form(Classes)
 def _(m: Any, x: Any, s: Any) -> Any:
     """The hidden units, and the scores of the weights on them."""
     project(m.A, scaled(x, 1.0), s.hidden)
@@ -100,23 +100,23 @@ def _(m: Any, x: Any, s: Any) -> Any:
     score_again(m, x, s, s)
 
 
-@score_again.form(One)
+@score_again.form(Number)
 def _(m: Any, x: Any, s: Any, spare: Any) -> Any:
     spare.scores[0] = dot(m.w, units(s))
 
 
-@score_again.form(Two)
+@score_again.form(Pair)
 def _(m: Any, x: Any, s: Any, spare: Any) -> Any:
     spare.scores[0] = dot(at(m.w, 0), units(s))
 
 
-@score_again.form(Multiclass)
+@score_again.form(Classes)
 def _(m: Any, x: Any, s: Any, spare: Any) -> Any:
     for k in range(len(spare.scores)):
         spare.scores[k] = dot(at(m.W, k), units(s))
 
 
-@learn.form(One)
+@learn.form(Number)
 def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     """beta += P h (y - beta.h) / (h' P h + ridge), P^-1 += h h' / ridge."""
     gain, error = absorb(m, weight, s), y - s.scores[0]
@@ -126,7 +126,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return UPDATED if error != 0 else PASSIVE
 
 
-@learn.form(Two)
+@learn.form(Pair)
 def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     """The same, twice: if more classes come, each of the two has the half of the sum or of the difference."""
     gain, error = absorb(m, weight, s), y - s.scores[0]
@@ -137,7 +137,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return UPDATED if error != 0 else PASSIVE
 
 
-@learn.form(Multiclass)
+@learn.form(Classes)
 def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     """The same for each class, with the target 1 for the label and 0 for the others."""
     gain = absorb(m, weight, s)
@@ -175,8 +175,8 @@ class _OSELM(Learner):
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         rest = Full(arrays["Sigma"]), ACTIVATIONS[self.activation], float(self.ridge)
         if state.form == "multiclass":
-            return Multiclass(arrays["A"], arrays["W"], *rest)
-        return (Two if state.form == "binary" else One)(arrays["A"], arrays["w"], *rest)
+            return Classes(arrays["A"], arrays["W"], *rest)
+        return (Pair if state.form == "binary" else Number)(arrays["A"], arrays["w"], *rest)
 
 
 @dataclass(eq=False, repr=False)
