@@ -164,7 +164,7 @@ class Estimator(Locked, BaseEstimator):
 
     @property
     def feature_names_in_(self) -> Array:
-        """The names of the features, where they have names."""
+        """The names of the features, if they have names."""
         state = self._attribute("feature_names_in_")
         if state.names is None:
             raise AttributeError("the features have no names")
@@ -172,7 +172,7 @@ class Estimator(Locked, BaseEstimator):
 
     @property
     def t_(self) -> int:
-        """How many examples have been learned from."""
+        """The number of examples that were learned from."""
         return self._attribute("t_").t
 
     def copy(self) -> Self:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from itertools import pairwise
-from numbers import Integral, Real
 from operator import ior
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base.binding import Bound
 from onepass.base.estimator import Estimator, are_named
 from onepass.base.inputs import Rows, named_values, one_row, rows_of
 from onepass.base.knowledge import Door, Start
+from onepass.base.parameters import COUNT, POSITIVE, among, parameter, parametric
 from onepass.base.state import COMPANIONS, Array, State
 from onepass.base.writing import guarded, in_place, steadily, while_true
 from onepass.compiled.average import DECAY, HALF_LIFE, UNIFORM
@@ -32,7 +31,7 @@ COPIED_ALWAYS = 1 << 20
 POWERS_OF_TWO = tuple(2.0**k for k in range(-4, 5))
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class Learner(Estimator):
     """Base of all learners. A subclass declares its forms and makes records for the loop; see CONTRIBUTING.md.
 
@@ -40,19 +39,32 @@ class Learner(Estimator):
     same order give the same model to the bit, however they are cut into calls.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "fit_intercept": ["boolean"],
-        "average": ["boolean", None, StrOptions({"uniform"}), Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "grow": ["boolean", None, StrOptions({"features", "labels"})],
-    }
-
-    # Parameters that every learner has. A learner is a dataclass: its fields are its parameters.
+    # What every learner has. A learner is a dataclass: its fields are its parameters.
     _: KW_ONLY
-    fit_intercept: bool = True
-    average: bool | str | float | None = None
-    max_iter: int = 1
-    grow: bool | str | None = None
+    fit_intercept: bool = parameter(True, "boolean", text="Whether to append the constant feature 1 to each row.")
+    average: bool | str | float | None = parameter(
+        None,
+        "boolean",
+        among("uniform"),
+        POSITIVE,
+        None,
+        text="Predict with an average of all models along the way: True is polynomial decay, which forgets the start;"
+        ' "uniform" is the plain mean; a number is a half-life in examples, for streams that drift.',
+    )
+    max_iter: int = parameter(1, COUNT, text="The largest number of passes that `fit` makes over the data.")
+    grow: bool | str | None = parameter(
+        None,
+        "boolean",
+        among("features", "labels"),
+        None,
+        text="Whether new features and labels may turn up at any time: both, neither, or only one of the two. None: labels may turn up"
+        " in `learn_one`, dicts and streams, features in dicts and LIBSVM text.",
+    )
+
+    # What some learners have, each at its own place.
+    _offers: ClassVar[dict[str, Any]] = {
+        "random_state": parameter(None, "random_state", text="The seed of everything that is drawn at random."),
+    }
 
     # --- what a subclass says ---
 
@@ -124,12 +136,12 @@ class Learner(Estimator):
 
     @property
     def n_iter_(self) -> int:
-        """The number of passes of the last `fit`, or 1."""
+        """The number of passes that the last `fit` made; 1 without any `fit`."""
         return max(1, self._attribute("n_iter_").n_iter)
 
     @property
     def updates_(self) -> int:
-        """How many examples had loss, so that the weights moved; all of them for a rule that always moves."""
+        """The number of examples that changed the model, most often because they had loss."""
         return self._attribute("updates_").updates
 
     def _new_state(self, form: str, start: Start) -> State:
