@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval
 
 from onepass.base import Classifier, Field, State
 from onepass.base.learner import POWERS_OF_TWO
+from onepass.base.parameters import POSITIVE, parameter, parametric
 from onepass.base.state import SCALE, Array
 from onepass.compiled.average import at, height, workspace
 from onepass.compiled.compiler import routine
@@ -122,7 +123,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return UPDATED
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class ROMMA(Classifier, LinearModel):
     r"""The relaxed online maximum margin algorithm.
 
@@ -132,24 +133,12 @@ class ROMMA(Classifier, LinearModel):
         w = ((|x|^2 |w_t|^2 - y w_t.x) w_t + |w_t|^2 (y - w_t.x) x) / (|x|^2 |w_t|^2 - (w_t.x)^2),
 
     and the first w is y x / |x|^2. With more than two classes, W is one long vector, and the example is x in the place of the label
-    and -x in that of its strongest rival.
+    and -x in that of its strongest rival. There is no loss to weigh, so sample weights may only be 0 or 1.
 
     Each step is the one above for the weights at hand: |w|^2 is known to 1e-8 of itself, in float32 to 1e-3, however long the stream.
     The weights in the end are another matter where labels are noisy: every mistake makes |w| longer, and one on an x that nearly
     points against w many times longer, and so the last bits too. Sums in another order (dense or sparse rows) may then lead elsewhere.
     Before |w| leaves the range of floating point, w and its average are divided by 2^52 (2^23 in float32), which changes no decision.
-
-    Parameters
-    ----------
-    aggressive : bool, default=False
-        Whether to learn from every margin below 1, and not only from mistakes.
-    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`; there is no loss to weigh, so weights may only be 0 or 1.
-
-    Attributes
-    ----------
-    coef_, intercept_, classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`.
 
     References
     ----------
@@ -163,7 +152,9 @@ class ROMMA(Classifier, LinearModel):
     array([[ 0.5, -1. ]])
     """
 
-    aggressive: bool = False
+    aggressive: bool = parameter(
+        False, "boolean", text="Whether to learn from every margin below 1, and not only from mistakes."
+    )
 
     _sums: ClassVar[dict[str, Field]] = {
         "scale": SCALE,
@@ -174,7 +165,6 @@ class ROMMA(Classifier, LinearModel):
         "binary": {"w": Field("features", additive=True), **_sums},
         "multiclass": {"W": Field("classes features", additive=True), **_sums},
     }
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"aggressive": ["boolean"]}
 
     def _weights_are_switches(self) -> bool:
         return True
@@ -291,7 +281,7 @@ def _(m: Any, other: Any, share: Any) -> Any:
     blend_theta(m, other, m.U, other.U, share)
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class ALMA(Classifier, LinearModel):
     r"""The approximate maximal margin algorithm for p-norms.
 
@@ -301,25 +291,7 @@ class ALMA(Classifier, LinearModel):
 
     so that w stays in the unit ball of the q-norm, 1/p + 1/q = 1. With p = 2, w is theta; a large p (about 2 ln d) suits problems
     where few of many features matter. With more than two classes, W is one long vector, and the example is x in the place of the
-    label and -x in that of its strongest rival.
-
-    Parameters
-    ----------
-    alpha : float, default=0.9
-        The margin aimed at is (1 - alpha) of the largest one; below or at 1, where it is a perceptron.
-    p : float, default=2
-        The norm, 2 or more.
-    C : float, default=sqrt(2)
-        The length of the first step.
-    normalize : bool, default=True
-        Whether to divide examples by their p-norm, as the paper does. LIBOL takes them as they are.
-    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`; weights may only be 0 or 1. The average is that of theta.
-
-    Attributes
-    ----------
-    coef_, intercept_, classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`.
+    label and -x in that of its strongest rival. There is no loss to weigh, so sample weights may only be 0 or 1.
 
     References
     ----------
@@ -333,17 +305,19 @@ class ALMA(Classifier, LinearModel):
     array([[-0.2,  0.2]])
     """
 
-    alpha: float = 0.9
-    p: float = 2
-    C: float = math.sqrt(2)
-    normalize: bool = field(default=True, kw_only=True)
+    alpha: float = parameter(
+        0.9,
+        Interval(Real, 0, 1, closed="right"),
+        text="The margin aimed at is 1 - alpha of the largest possible one. With 1 this is a perceptron.",
+    )
+    p: float = parameter(2, Interval(Real, 2, None, closed="left"), text="The norm, 2 or more.")
+    C: float = parameter(math.sqrt(2), POSITIVE, text="The length of the first step.")
+    _: KW_ONLY
+    average: bool | str | float | None = parameter(more="It is theta that is averaged.")
+    normalize: bool = parameter(
+        True, "boolean", text="Whether to divide examples by their p-norm, as the paper does. LIBOL takes them as they are."
+    )
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha": [Interval(Real, 0, 1, closed="right")],
-        "p": [Interval(Real, 2, None, closed="left")],
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "normalize": ["boolean"],
-    }
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {
         "C": POWERS_OF_TWO,
         "alpha": tuple(k / 20 for k in range(11, 20)),
@@ -441,7 +415,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return UPDATED
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class MIRA(Classifier, LinearModel):
     r"""The margin-infused relaxed algorithm: the ultraconservative step of smallest norm.
 
@@ -452,16 +426,7 @@ class MIRA(Classifier, LinearModel):
     It is found exactly. For two classes, w += tau y x with tau = -y w.x / |x|^2, at most 1.
 
     All scores are equal at first, and tau = 0 would be the solution for good; a mistake of equal scores is a perceptron's step.
-
-    Parameters
-    ----------
-    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`; there is no loss to weigh, so weights may only be 0 or 1.
-
-    Attributes
-    ----------
-    coef_, intercept_, classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`; `updates_` counts mistakes.
+    There is no loss to weigh, so sample weights may only be 0 or 1.
 
     References
     ----------
