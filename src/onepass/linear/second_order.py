@@ -13,17 +13,18 @@ from __future__ import annotations
 import math
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import erfcinv
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from onepass.base import Classifier, Field, Regressor
 from onepass.base.knowledge import Start
 from onepass.base.learner import POWERS_OF_TWO
+from onepass.base.parameters import POSITIVE, among, parameter, parametric
 from onepass.base.state import Array, State
 from onepass.compiled.average import at, height, workspace
 from onepass.compiled.compiler import routine
@@ -38,8 +39,6 @@ Multiclass = namedtuple("Multiclass", "W cov rule")
 DualBinary = namedtuple("DualBinary", "w cov rule")
 DualMulticlass = namedtuple("DualMulticlass", "W cov rule")
 Regression = namedtuple("Regression", "w cov r")
-
-POSITIVE = Interval(Real, 0, None, closed="neither")
 
 # What LIBOL tries.
 CONFIDENCES = tuple(k / 20 for k in range(11, 20))
@@ -164,11 +163,18 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
 # --- the learners' side ---
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class _SecondOrder(LinearModel):
-    covariance: str = field(default="diagonal", kw_only=True)
+    _: KW_ONLY
+    covariance: str = parameter(
+        "diagonal",
+        among("diagonal", "full"),
+        text="A variance for each weight, or a covariance for each pair of weights: a step takes O(nnz) or O(d^2).",
+    )
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"covariance": [StrOptions({"diagonal", "full"})]}
+    _offers: ClassVar[dict[str, Any]] = {
+        "r": parameter(1.0, POSITIVE, text="How much noise to expect; the larger, the smaller the steps."),
+    }
 
     def _fields(self, form: str) -> dict[str, Field]:
         weights = (
@@ -191,7 +197,7 @@ class _SecondOrder(LinearModel):
 
     @property
     def covariance_(self) -> Array:
-        """The covariance of the weights, the intercept's first: (d+1,) variances, or (d+1, d+1)."""
+        """The covariance of the weights, which all classes share: (d+1,) variances, or (d+1, d+1). The intercept comes first."""
         state = self._attribute("covariance_")
         n = state.n_features + 1
         if self.covariance == "diagonal":
@@ -202,8 +208,21 @@ class _SecondOrder(LinearModel):
         return root @ root.T  # symmetric to the bit
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class _SecondOrderClassifier(Classifier, _SecondOrder):
+    _offers: ClassVar[dict[str, Any]] = {
+        "confidence": parameter(
+            0.7,
+            Interval(Real, 0.5, 1, closed="neither"),
+            text="The probability with which each example is to be right, above 0.5 and below 1.",
+        ),
+        "multiclass": parameter(
+            "exact",
+            among("exact", "libol"),
+            text="For more than two classes: the exact solution, for which the margin of the label over its strongest rival has the"
+            " variance 2 x' Sigma x, or LIBOL's approximation.",
+        ),
+    }
     _records: ClassVar[tuple[Any, Any]] = (Binary, Multiclass)
 
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
@@ -244,7 +263,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return UPDATED if error != 0 else PASSIVE
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class AROWClassifier(_SecondOrderClassifier):
     r"""Adaptive regularisation of weights: a Gaussian over the weights, moved less where it is sure.
 
@@ -254,26 +273,6 @@ class AROWClassifier(_SecondOrderClassifier):
 
     With v = x' Sigma x: w += y loss / (v + r) Sigma x, and Sigma^-1 += x x' / r, whenever there is loss. One example moves the
     weights less and less as they become certain, so that wrong labels do little harm.
-
-    Parameters
-    ----------
-    r : float, default=1.0
-        How much noise to expect; the larger, the smaller the steps.
-    covariance : {"diagonal", "full"}, default="diagonal"
-        A variance for each weight, or a covariance for each pair: O(nnz) or O(d^2) a step.
-    multiclass : {"exact", "libol"}, default="exact"
-        For more than two classes, the margin of the label over its strongest rival has the variance 2 v. LIBOL takes it for v.
-    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`.
-
-    Attributes
-    ----------
-    coef_, intercept_ : arrays
-        The means: (1, d) and (1,) for two classes, (K, d) and (K,) for more.
-    covariance_ : array
-        The covariance, the intercept's first: (d+1,) or (d+1, d+1). All classes share it.
-    classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`.
 
     References
     ----------
@@ -289,40 +288,22 @@ class AROWClassifier(_SecondOrderClassifier):
     array([1. , 0.2, 0.5])
     """
 
-    r: float = 1.0
-    multiclass: str = field(default="exact", kw_only=True)
+    r: float = parameter()
+    _: KW_ONLY
+    multiclass: str = parameter()
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"r": [POSITIVE], "multiclass": [StrOptions({"exact", "libol"})]}
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"r": POWERS_OF_TWO}
 
     def _rule(self, arrays: Mapping[str, Any]) -> Any:
         return AROW(float(self.r), self.multiclass == "libol")
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class AROWRegressor(Regressor, _SecondOrder):
     r"""Adaptive regularisation of weights for regression; with a full covariance, recursive least squares.
 
     With v = x' Sigma x: w += (y - w.x) / (v + r) Sigma x, and Sigma^-1 += x x' / r, for every example. With a full covariance w is,
     after each example, the ridge solution argmin_w sum_s (y_s - w.x_s)^2 + r |w|^2 of all examples so far, intercept included.
-
-    Parameters
-    ----------
-    r : float, default=1.0
-        How much noise to expect; the weight of |w|^2.
-    covariance : {"diagonal", "full"}, default="diagonal"
-        A variance for each weight, or a covariance for each pair: O(nnz) or O(d^2) a step.
-    fit_intercept, average, max_iter, grow
-        As in :class:`PARegressor`.
-
-    Attributes
-    ----------
-    coef_, intercept_ : arrays of shape (d,) and (1,)
-        The means.
-    covariance_ : array
-        The covariance, the intercept's first: (d+1,) or (d+1, d+1).
-    n_features_in_, t_, updates_, n_iter_
-        As in :class:`PARegressor`.
 
     References
     ----------
@@ -338,9 +319,8 @@ class AROWRegressor(Regressor, _SecondOrder):
     array([2., 1.])
     """
 
-    r: float = 1.0
+    r: float = parameter(more="With a full covariance, r is the weight of |w|^2.")
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"r": [POSITIVE]}
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"r": POWERS_OF_TWO}
 
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
@@ -397,7 +377,7 @@ def quantile(confidence: float) -> float:
     return -math.sqrt(2) * float(erfcinv(2 * confidence))
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class CWClassifier(_SecondOrderClassifier):
     r"""Confidence-weighted classification: the nearest Gaussian that gets the example right with the given probability.
 
@@ -408,28 +388,7 @@ class CWClassifier(_SecondOrderClassifier):
     * y w.x >= phi x' Sigma x for the form "variance", the first paper's.
 
     Both have closed forms: w += alpha y Sigma x, Sigma^-1 += c x x'. There is no slack, so one wrong label must be obeyed; for noisy
-    labels take :class:`SCWClassifier` or :class:`AROWClassifier`.
-
-    Parameters
-    ----------
-    confidence : float, default=0.7
-        The probability with which each example must be right, above 0.5 and below 1.
-    form : {"stdev", "variance"}, default="stdev"
-        The constraint.
-    covariance : {"diagonal", "full"}, default="diagonal"
-        A variance for each weight, or a covariance for each pair: O(nnz) or O(d^2) a step.
-    multiclass : {"exact", "libol"}, default="exact"
-        For more than two classes with the form "stdev": the exact solution of the constraint on the margin over the strongest rival,
-        whose variance is 2 x' Sigma x, or LIBOL's approximation.
-    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`; a constraint has no loss to weigh, so weights may only be 0 or 1.
-
-    Attributes
-    ----------
-    coef_, intercept_, covariance_
-        As in :class:`AROWClassifier`.
-    classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`.
+    labels take :class:`SCWClassifier` or :class:`AROWClassifier`. There is no loss to weigh, so sample weights may only be 0 or 1.
 
     References
     ----------
@@ -448,15 +407,11 @@ class CWClassifier(_SecondOrderClassifier):
     0.9
     """
 
-    confidence: float = 0.7
-    form: str = "stdev"
-    multiclass: str = field(default="exact", kw_only=True)
+    confidence: float = parameter()
+    form: str = parameter("stdev", among("stdev", "variance"), text="The constraint.")
+    _: KW_ONLY
+    multiclass: str = parameter(more='It is for the form "stdev" only.')
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "confidence": [Interval(Real, 0.5, 1, closed="neither")],
-        "form": [StrOptions({"stdev", "variance"})],
-        "multiclass": [StrOptions({"exact", "libol"})],
-    }
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"confidence": CONFIDENCES}
 
     def _weights_are_switches(self) -> bool:
@@ -467,7 +422,7 @@ class CWClassifier(_SecondOrderClassifier):
         return Confidence(phi, math.inf, False, self.multiclass == "libol") if self.form == "stdev" else Variance(phi)
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class SCWClassifier(_SecondOrderClassifier):
     r"""Soft confidence-weighted classification: CW with slack, so that wrong labels need not be obeyed at any price.
 
@@ -477,29 +432,6 @@ class SCWClassifier(_SecondOrderClassifier):
     * KL(N(w, Sigma) || N(w_t, Sigma_t)) + C loss^2 for "II",
 
     in closed form: w += alpha y Sigma x, Sigma^-1 += c x x'.
-
-    Parameters
-    ----------
-    variant : {"I", "II"}, default="I"
-        Whether the loss is taken as it is or squared.
-    C : float, default=1.0
-        Aggressiveness: how much the loss of one example counts.
-    confidence : float, default=0.75
-        The probability with which each example should be right, above 0.5 and below 1.
-    covariance : {"diagonal", "full"}, default="diagonal"
-        A variance for each weight, or a covariance for each pair: O(nnz) or O(d^2) a step.
-    multiclass : {"exact", "libol"}, default="exact"
-        For more than two classes: the exact solution of the constraint on the margin over the strongest rival, whose variance is
-        2 x' Sigma x, or LIBOL's approximation.
-    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`.
-
-    Attributes
-    ----------
-    coef_, intercept_, covariance_
-        As in :class:`AROWClassifier`.
-    classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`.
 
     References
     ----------
@@ -513,17 +445,12 @@ class SCWClassifier(_SecondOrderClassifier):
     array(['yes'], dtype='<U3')
     """
 
-    variant: str = "I"
-    C: float = 1.0
-    confidence: float = 0.75
-    multiclass: str = field(default="exact", kw_only=True)
+    variant: str = parameter("I", among("I", "II"), text="Whether the loss is taken as it is or squared.")
+    C: float = parameter(1.0, POSITIVE, text="Aggressiveness: how much the loss of one example counts.")
+    confidence: float = parameter(0.75)
+    _: KW_ONLY
+    multiclass: str = parameter()
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "variant": [StrOptions({"I", "II"})],
-        "C": [POSITIVE],
-        "confidence": [Interval(Real, 0.5, 1, closed="neither")],
-        "multiclass": [StrOptions({"exact", "libol"})],
-    }
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"C": POWERS_OF_TWO, "confidence": CONFIDENCES}
 
     def _rule(self, arrays: Mapping[str, Any]) -> Any:
@@ -548,28 +475,12 @@ def _(rule: Any, m: Any, v: Any, rows: Any, weight: Any) -> Any:
     return (1 - m) / (spread + 1 / C), C * C * spread + 2 * C
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class NHERDClassifier(_SecondOrderClassifier):
     r"""Gaussian herding: each weight vector of a normal herd takes the PA-II step, and the herd is made normal again.
 
     With v = x' Sigma x and loss = max(0, 1 - y w.x): w += y loss / (v + 1/C) Sigma x, and Sigma^-1 += (2C + C^2 v) x x', which is
     Sigma <- (I - x x' Sigma / (v + 1/C))' Sigma (I - x x' Sigma / (v + 1/C)).
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Aggressiveness: how far one example moves the herd.
-    covariance : {"diagonal", "full"}, default="diagonal"
-        A variance for each weight, or a covariance for each pair: O(nnz) or O(d^2) a step.
-    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`.
-
-    Attributes
-    ----------
-    coef_, intercept_, covariance_
-        As in :class:`AROWClassifier`.
-    classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`.
 
     References
     ----------
@@ -585,9 +496,8 @@ class NHERDClassifier(_SecondOrderClassifier):
     array([1.  , 0.04, 0.25])
     """
 
-    C: float = 1.0
+    C: float = parameter(1.0, POSITIVE, text="Aggressiveness: how far one example may move the herd.")
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"C": [POSITIVE]}
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"C": POWERS_OF_TWO}
 
     def _rule(self, arrays: Mapping[str, Any]) -> Any:
@@ -613,7 +523,7 @@ def _(rule: Any, m: Any, v: Any, rows: Any, weight: Any) -> Any:
     return (1 - m) / spread, c / ((1 - c) * spread)
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class IELLIPClassifier(_SecondOrderClassifier):
     r"""The improved ellipsoid method: an ellipsoid around the weights, cut by each mistake.
 
@@ -621,25 +531,7 @@ class IELLIPClassifier(_SecondOrderClassifier):
     w += y (1 - y w.x) / v Sigma x, and the precision takes in the direction of x, Sigma^-1 <- (1 - c_k) Sigma^-1 + c_k x x' / v,
     where c_k = c b^k on the k-th mistake, from 0.
 
-    `covariance_` is known up to a factor, on which nothing depends.
-
-    Parameters
-    ----------
-    b : float, default=0.3
-        How fast the ellipsoid stops changing: the factor of c after each mistake.
-    c : float, default=0.1
-        How much the first mistake changes the ellipsoid.
-    covariance : {"diagonal", "full"}, default="diagonal"
-        A variance for each weight, or a covariance for each pair: O(nnz) or O(d^2) a step.
-    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`; there is no loss to weigh, so weights may only be 0 or 1.
-
-    Attributes
-    ----------
-    coef_, intercept_, covariance_
-        As in :class:`AROWClassifier`.
-    classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`; `updates_` counts mistakes.
+    `covariance_` is known up to a factor, on which nothing depends. There is no loss to weigh, so sample weights may only be 0 or 1.
 
     References
     ----------
@@ -653,13 +545,13 @@ class IELLIPClassifier(_SecondOrderClassifier):
     array([[-0.5,  0. ]])
     """
 
-    b: float = 0.3
-    c: float = 0.1
+    b: float = parameter(
+        0.3,
+        Interval(Real, 0, 1, closed="right"),
+        text="How fast the ellipsoid stops changing: what c is multiplied by after each mistake.",
+    )
+    c: float = parameter(0.1, Interval(Real, 0, 1, closed="left"), text="How much the first mistake changes the ellipsoid.")
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "b": [Interval(Real, 0, 1, closed="right")],
-        "c": [Interval(Real, 0, 1, closed="left")],
-    }
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"b": tuple(k / 10 for k in range(1, 10))}
 
     def _fields(self, form: str) -> dict[str, Field]:
@@ -704,32 +596,14 @@ def _(rule: Any, m: Any, wrong: Any, v: Any, rows: Any) -> Any:
     return 1.0, max(0.0, rule.b - 1 / spread)
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class SecondOrderPerceptron(_SecondOrderClassifier):
     r"""The second-order perceptron: a perceptron on whitened examples.
 
     w = (a I + sum_s x_s x_s')^-1 sum_s y_s x_s, over the examples s that were got wrong. The sign of w.x is the prediction; the
     paper's, which counts the present example among those of the matrix, is the same.
 
-    Parameters
-    ----------
-    a : float, default=1.0
-        How much the first examples are trusted: the weight of |w|^2.
-    correlate : {"mistakes", "all"}, default="mistakes"
-        The examples of the matrix. The paper takes the mistakes; LIBOL takes all.
-    covariance : {"diagonal", "full"}, default="diagonal"
-        Only the diagonal of the matrix, or all of it: O(nnz) or O(d^2) a step.
-    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`; there is no loss to weigh, so weights may only be 0 or 1.
-
-    Attributes
-    ----------
-    coef_, intercept_ : arrays
-        The weights: (1, d) and (1,) for two classes, (K, d) and (K,) for more.
-    covariance_ : array
-        a times the inverse of the matrix, the intercept's part first: (d+1,) or (d+1, d+1).
-    classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`; `updates_` counts mistakes.
+    `covariance_` is a times the inverse of the matrix. There is no loss to weigh, so sample weights may only be 0 or 1.
 
     References
     ----------
@@ -743,11 +617,16 @@ class SecondOrderPerceptron(_SecondOrderClassifier):
     array([[-0.4,  0. ]])
     """
 
-    a: float = 1.0
-    correlate: str = "mistakes"
+    a: float = parameter(1.0, POSITIVE, text="The weight of |w|^2: the larger, the less the first examples count.")
+    correlate: str = parameter(
+        "mistakes",
+        among("mistakes", "all"),
+        text="The examples that make up the matrix. The paper takes the mistakes; LIBOL takes all.",
+    )
+    _: KW_ONLY
+    covariance: str = parameter(text="Only the diagonal of the matrix, or all of it: a step takes O(nnz) or O(d^2).")
 
     _records: ClassVar[tuple[Any, Any]] = (DualBinary, DualMulticlass)
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"a": [POSITIVE], "correlate": [StrOptions({"mistakes", "all"})]}
 
     def _weights_are_switches(self) -> bool:
         return True
@@ -756,29 +635,13 @@ class SecondOrderPerceptron(_SecondOrderClassifier):
         return SOP(float(self.a), self.correlate == "all")
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class NAROWClassifier(_SecondOrderClassifier):
     r"""Narrow AROW: second-order mirror descent whose covariance learns only from what is still uncertain.
 
     w = Sigma theta is the minimiser of w' Sigma^-1 w / 2 - theta.w. With v = x' Sigma x, 1/r = max(0, b - 1/v) and the margin
     y w.x r / (r + v) of the weights with x taken into their covariance: if that margin is below 1, theta += y x and
-    Sigma^-1 += x x' / r.
-
-    Parameters
-    ----------
-    b : float, default=1.0
-        Examples of a variance up to 1/b leave the covariance as it is.
-    covariance : {"diagonal", "full"}, default="diagonal"
-        A variance for each weight, or a covariance for each pair: O(nnz) or O(d^2) a step.
-    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`; there is no loss term to weigh, so weights may only be 0 or 1.
-
-    Attributes
-    ----------
-    coef_, intercept_, covariance_
-        As in :class:`AROWClassifier`.
-    classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`.
+    Sigma^-1 += x x' / r. There is no loss to weigh, so sample weights may only be 0 or 1.
 
     References
     ----------
@@ -792,10 +655,9 @@ class NAROWClassifier(_SecondOrderClassifier):
     (array([[ 1. , -0.5]]), array([1.  , 1.  , 0.25]))
     """
 
-    b: float = 1.0
+    b: float = parameter(1.0, POSITIVE, text="Examples with a variance of at most 1/b leave the covariance as it is.")
 
     _records: ClassVar[tuple[Any, Any]] = (DualBinary, DualMulticlass)
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"b": [POSITIVE]}
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"b": POWERS_OF_TWO}
 
     def _weights_are_switches(self) -> bool:
