@@ -44,12 +44,6 @@ class Estimator(Locked, BaseEstimator):
         estimator._edition = object()
         return estimator
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        """A class has the constraints of its bases, and says its own only."""
-        super().__init_subclass__(**options)
-        bases = [vars(base).get("_parameter_constraints", {}) for base in reversed(cls.__mro__)]
-        cls._parameter_constraints = {name: rule for constraints in bases for name, rule in constraints.items()}
-
     # --- what a subclass says ---
 
     def _fields(self, form: str) -> dict[str, Field]:

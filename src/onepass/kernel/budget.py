@@ -299,7 +299,7 @@ class Projectron(KernelModel, Classifier):
         None,
         COUNT,
         None,
-        text="The largest number of support vectors. None: as many as the threshold calls for, which is a finite number.",
+        more="None: as many as the threshold calls for, which is a finite number.",
     )
 
     def _check_parameters(self) -> None:

@@ -278,12 +278,12 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
 
 @parametric
 class BOGD(Shrinking, WithBudget, Classifier):
-    """Online gradient descent on a budget (BOGD): the vector that makes place is drawn, and the others take over what it said.
+    """Online gradient descent on a budget (BOGD): a random support vector makes room, and the others make up for it.
 
-    As :class:`KernelOGD` while there is place. When the budget is used up, a support vector is dropped with the probability p_i, the
-    others are divided by 1 - p_i, so that f is the same on average, and the example joins them with rate y. p_i is 1/B ("uniform"), or
-    the smaller, the more a vector says ("weighted", BOGD++): 1 - p_i is proportional to |A_i| sqrt(k(x_i, x_i)). No coefficient
-    may be larger than rate limit: then all are scaled down.
+    While there is room, this is :class:`KernelOGD`. When the budget is used up, a support vector is dropped with the probability p_i,
+    the others are divided by 1 - p_i, so that f is the same on average, and the example joins them with rate y. p_i is 1/B ("uniform"),
+    or the smaller, the more a vector contributes ("weighted", BOGD++): 1 - p_i is proportional to |A_i| sqrt(k(x_i, x_i)). No
+    coefficient may be larger than rate limit: then all are scaled down.
 
     References
     ----------

@@ -70,6 +70,10 @@ class KernelModel(Learner):
         " the others."
     )
 
+    _offers: ClassVar[dict[str, Any]] = {
+        "budget": parameter(100, UP_TO_LARGEST, text="The largest number of support vectors."),
+    }
+
     # --- what a subclass may say ---
 
     def _most(self) -> int:
@@ -326,7 +330,7 @@ class Budgeted(KernelModel):
         None,
         UP_TO_LARGEST,
         None,
-        text="The largest number of support vectors. None: there is no limit, and learning becomes slower with every mistake.",
+        more="None: there is no limit, and learning becomes slower with every mistake.",
     )
     policy: str = parameter(
         "oldest",
@@ -349,9 +353,6 @@ class Budgeted(KernelModel):
 class WithBudget(KernelModel):
     """A kernel model that always has a budget."""
 
-    _offers: ClassVar[dict[str, Any]] = {
-        "budget": parameter(100, UP_TO_LARGEST, text="The largest number of support vectors."),
-    }
     budget: int
 
     def _most(self) -> int:

@@ -408,7 +408,11 @@ class CWClassifier(_SecondOrderClassifier):
     """
 
     confidence: float = parameter()
-    form: str = parameter("stdev", among("stdev", "variance"), text="The constraint.")
+    form: str = parameter(
+        "stdev",
+        among("stdev", "variance"),
+        text="Whether the constraint is on the standard deviation of the margin or on its variance.",
+    )
     _: KW_ONLY
     multiclass: str = parameter(more='It is for the form "stdev" only.')
 

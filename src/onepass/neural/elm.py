@@ -152,7 +152,7 @@ class _OSELM(Learner):
     """What the classifier and the regressor share: the hidden layer, and the ridge."""
 
     hidden: int = parameter(100, COUNT, text="The number of hidden units.")
-    activation: str = parameter("sigmoid", among(*ACTIVATIONS), text="The function g.")
+    activation: str = parameter("sigmoid", among(*ACTIVATIONS), text="The function g of the hidden units.")
     ridge: float = parameter(1e-3, POSITIVE, text="The weight of |beta|^2. A tiny one gives plain least squares.")
     _: KW_ONLY
     fit_intercept: bool = parameter(text="Whether the hidden units have the biases b_i.")
