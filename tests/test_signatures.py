@@ -191,8 +191,19 @@ def test_a_subclass_says_what_is_new() -> None:
     assert (Base.__doc__ or "").endswith("    The result.\n\nExamples\n--------\nNone.")
 
 
+def test_fields_may_be_plain() -> None:
+    @parametric
+    class Plain(Base):
+        first: float = 3.0
+        new: int = 4
+
+    assert (Plain().first, Plain().new) == (3.0, 4)
+    assert Plain._parameter_constraints == {"first": [POSITIVE]}
+    assert "first : float, default=3.0\n    The first." in (Plain.__doc__ or "")
+
+
 def test_what_a_nearer_base_says_is_told() -> None:
-    """A dataclass takes a field from the last base that has it, though an earlier one may only have inherited it."""
+    """Also if a base before it inherits the parameter from where it came from."""
 
     @parametric
     class Changed(Base):

@@ -27,6 +27,8 @@ COUNT = Interval(Integral, 1, None, closed="left")
 # What constraints that are no intervals or options are called in docstrings.
 KINDS = {"boolean": "bool", "random_state": "int or RandomState", dict: "dict", callable: "function", None: "None"}
 
+NOTHING: Mapping[str, Any] = {"constraints": (), "text": "", "kind": ""}  # of a field that is not made by `parameter`
+
 WIDTH = 100  # of the lines about parameters
 FITTED = re.compile(r"[A-Za-z]\w*_$")
 SECTION = re.compile(r"^\w+\n---", re.MULTILINE)
@@ -63,8 +65,8 @@ def parametric(cls: type[T]) -> type[T]:
         _inherit(value, _declared(name, cls.__mro__[1:]))
     made._offers = vars(cls).get("_offers", {}) | own
     dataclass(eq=False, repr=False)(cls)
-    rules = {parameter.name: list(about["constraints"]) for parameter, about in parameters(cls)}
-    made._parameter_constraints = {name: rule for name, rule in rules.items() if rule}
+    said = ((one.name, list(about["constraints"])) for one, about in parameters(cls))
+    made._parameter_constraints = {name: constraints for name, constraints in said if constraints}
     made.__doc__ = Docstring(cls.__doc__)
     return cls
 
@@ -72,11 +74,12 @@ def parametric(cls: type[T]) -> type[T]:
 def parameters(cls: Any) -> list[tuple[Field[Any], Mapping[str, Any]]]:
     """The parameters of a class in the order of its signature, and what the nearest base says of each."""
     found = sorted((one for one in fields(cls) if one.init), key=lambda one: bool(one.kw_only))
-    return [(one, (_declared(one.name, cls.__mro__) or one).metadata) for one in found]
+    said = ((one, _declared(one.name, cls.__mro__)) for one in found)
+    return [(one, NOTHING if about is None else about.metadata) for one, about in said]
 
 
 def _declared(name: str, bases: Iterable[type]) -> Field[Any] | None:
-    """A parameter as the nearest base has it. (A dataclass has that of the last base which inherits one, whoever changed it.)"""
+    """A parameter as the nearest base has it. A dataclass may have another: a base that inherits a field hides the changes of others."""
     offers = (vars(base).get("_offers", {}) for base in bases)
     return next((known[name] for known in offers if name in known), None)
 
