@@ -1,4 +1,4 @@
-"""MNIST in one pass: PAMO beside what the peers have for it. Writes a line of the README.
+"""MNIST in one pass: PAMO beside what the peers have for it. Writes a sentence of the README.
 
 Settings of PAMO and of the network were compared on the last 10,000 rows for training, learning from those before; the test rows had no
 part in it. None was clearly better for PAMO than its defaults. The other two were not tuned.
@@ -111,7 +111,7 @@ def sentence(scores: list[Score]) -> str:
     best = min(peers, key=lambda s: s.error)
     spread = f"{min(ours.errors):.2f} to {max(ours.errors):.2f} % over {len(ours.errors)} seeds"
     return (
-        f"MNIST in one pass: `PAMOClassifier(256, 2, average=True)` errs on {ours.error:.2f} % of the test rows ({spread}) after"
-        f" {ours.seconds:.1f} seconds. The best peer that we found, {best.library}'s {best.learner}, errs on {best.error:.2f} % after"
-        f" {best.seconds:.1f} seconds. One thread each."
+        f"In one pass over MNIST, `PAMOClassifier(256, 2, average=True)` gets {ours.error:.2f} % of the test images wrong ({spread});"
+        f" the pass takes {ours.seconds:.1f} seconds. The best peer that we found, {best.library} ({best.learner}), gets"
+        f" {best.error:.2f} % wrong, and takes {best.seconds:.1f} seconds. One thread each."
     )

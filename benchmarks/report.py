@@ -1,4 +1,4 @@
-"""What the race measured, as benchmarks/RESULTS.md and its figures."""
+"""What the race measured, as its part of benchmarks/RESULTS.md and its figures."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 from benchmarks.growth import Growth
+from benchmarks.pages import RESULTS, between
 from benchmarks.race import FOREST, LONG, SHORT, Facts, Line, Results
 from onepass.plots.style import COLOURS, FAINT, GREY, INK, MARKERS, tidy
 
-HERE = Path(__file__).parent
-RESULTS, FIGURES = HERE / "RESULTS.md", HERE / "figures"
+FIGURES = Path(__file__).parent / "figures"
 LIBRARIES = ("onepass", "scikit-learn", "river", "Vowpal Wabbit")
 LOOK = {name: (COLOURS[i], MARKERS[i]) for i, name in enumerate(LIBRARIES)}
 NEAR = 0.5  # points by which the errors of one algorithm in two libraries may differ
@@ -33,7 +33,7 @@ def table(heads: list[str], rows: list[list[str]]) -> str:
 
 
 def streams_table(facts: list[Facts]) -> str:
-    heads = ["stream", "rows", "features", "classes", "last label again", "most frequent label", "PA-I, shuffled"]
+    heads = ["stream", "rows", "features", "classes", "last label repeated", "most frequent label", "PA-I, shuffled"]
     rows = [
         [f"{f.name}: {f.about}", f"{f.rows:,}", f"{f.features}", f"{f.classes}"]
         + [f"{value:.2f}" for value in (f.repeated, f.common, f.shuffled)]
@@ -66,10 +66,10 @@ def agreement(results: Results) -> str:
         if x.learner == "PA-I" and x.library != "onepass" and x.n >= ENOUGH
     ]
     gap, where = max(gaps)
-    verdict = "as it should be" if gap <= NEAR else f"**more than the {NEAR} that we expect**"
+    verdict = "as expected" if gap <= NEAR else f"**more than the {NEAR} that we expect**"
     return (
-        f"On streams of two classes, and for peers that got to {ENOUGH:,} rows, the errors of PA-I differ by {gap:.2f} points at the"
-        f" most ({where}): {verdict}."
+        f"On streams of two classes, and for peers that reached {ENOUGH:,} rows, the errors of PA-I differ by at most {gap:.2f} points"
+        f" ({where}): {verdict}."
     )
 
 
@@ -176,7 +176,7 @@ def save(figure: Any, name: str) -> None:
 
 
 def growth_table(growth: list[Growth]) -> str:
-    heads = ["against", "learner", "from", "to", "us an example, from", "to", "exponent at the end"]
+    heads = ["against", "learner", "from", "to", "µs per example, from", "to", "exponent at the end"]
     return table(heads, [row for g in growth for row in growth_rows(g)])
 
 
@@ -199,10 +199,12 @@ def write(results: Results, machine: str) -> None:
     draw_speed(results)
     draw_best(results)
     draw_growth(results.growth)
-    same = "\n\n".join(f"### {name}\n\n{lines_table(lines)}" for name, lines in results.same.items())
-    best = "\n\n".join(f"### {name}\n\n{lines_table(lines)}" for name, lines in results.best.items())
+    same = "\n\n".join(f"#### {name}\n\n{lines_table(lines)}" for name, lines in results.same.items())
+    best = "\n\n".join(f"#### {name}\n\n{lines_table(lines)}" for name, lines in results.best.items())
     counts = ", ".join(f"{sum(x.library == one for x in next(iter(results.best.values())))} of {one}" for one in LIBRARIES)
-    RESULTS.write_text(
+    between(
+        RESULTS,
+        "race",
         PAGE.format(
             machine=machine,
             short=SHORT,
@@ -215,60 +217,61 @@ def write(results: Results, machine: str) -> None:
             winners=winners(results),
             best=best,
             growth=growth_table(results.growth),
-        )
+        ),
     )
 
 
-PAGE = """# The race
+PAGE = """## The race
 
 onepass against scikit-learn, river and Vowpal Wabbit: the same rows in the same order, one pass, every row predicted before it is
-learned. Written by `python -m benchmarks race`, every number of it, on: {machine}
+learned. All numbers were written by `python -m benchmarks race` on: {machine}
 
-**error** is the prequential error: the share of rows that were predicted wrongly, each before it was learned. **rows** are how many
-of the stream a learner got to. Libraries that take a row at a time are stopped after some seconds; **onepass, same rows** is then the
-error of onepass on exactly those rows, and only these two errors may be compared. What a learner would have done on the rest is not
-shown, and learners that need many rows to get good, as trees do, look worse for it.
+**error** is the prequential error: the share of rows that were predicted wrongly, each before it was learned. **rows** is how many rows
+of the stream a learner reached. Libraries that take one row at a time are stopped after a few seconds; **onepass, same rows** is then
+the error of onepass on exactly those rows, and only these two errors may be compared. What a learner would have done on the rest is
+not shown, so learners that need many rows to become good, such as trees, look worse than they are.
 
-**examples/s** counts predicting and learning, and nothing else. Before the clock starts, rows are brought into the form that a
-library wants: arrays of one row for scikit-learn, dicts for river, a binary cache file for Vowpal Wabbit, nothing for onepass, whose
-machine code is compiled beforehand. onepass (`test_then_train`) and Vowpal Wabbit go over the stream in a compiled loop, and a pass
-below a second is timed up to three times and the shortest counts; decoding its cache is on Vowpal Wabbit's clock. scikit-learn and
-river are called from Python for each row, because their interfaces have no other way to predict a row before it is learned: most of
-the difference in speed is that, not arithmetic. scikit-learn's checks of input are switched off. One thread for everybody.
+**examples/s** counts predicting and learning, and nothing else. Before the clock starts, rows are put into the form that a library
+wants: arrays of one row for scikit-learn, dicts for river, a binary cache file for Vowpal Wabbit, nothing for onepass, whose machine
+code is compiled beforehand. onepass (`test_then_train`) and Vowpal Wabbit go over the stream in a compiled loop. A pass of theirs that
+takes less than a second is timed up to three times, and the shortest time counts; decoding its cache is part of Vowpal Wabbit's time.
+scikit-learn and river are called from Python for each row, because their interfaces offer no other way to predict a row before it is
+learned: most of the difference in speed comes from that, not from arithmetic. scikit-learn's checks of input are switched off. Every
+library uses one thread.
 
-## The streams
+### The streams
 
 {streams}
 
-The last three columns are errors in per cent, to compare with: saying the last label again, always saying the most frequent label of
-the whole stream, and PA-I on the same rows without their order. Where the last is much larger than the error in order, a learner does
-well by following the stream, and less by knowing what the classes are.
+The last three columns are errors in per cent, for comparison: repeating the last label, always predicting the most frequent label of
+the whole stream, and PA-I on the same rows in random order. Where the last is much larger than the error in the given order, a learner
+does well mostly by following the stream, and less by knowing the classes.
 
-Dense rows are standardised by the rows before them (`StandardScaler`). In the first part everybody is given the result of that.
+Dense rows are standardised by the rows before them (`StandardScaler`). In the first part every library is given the standardised rows.
 
-## The learners that several have
+### Learners that several libraries have
 
-The same algorithm with the same parameters, at most {short:g} seconds each. The intercept is not treated alike: for onepass it is the
-weight of a constant feature, which counts in the norm of a row; scikit-learn and river leave it out of the norm, and scikit-learn makes
-its steps a hundred times smaller where rows are sparse. With more than two classes onepass moves the label and its strongest rival
-apart, and the others learn each class against the rest. No peer has AROW. {agreement}
+The same algorithm with the same parameters, for at most {short:g} seconds each. The libraries treat the intercept differently: for
+onepass it is the weight of a constant feature, which counts in the norm of a row; scikit-learn and river leave it out of the norm, and
+scikit-learn makes its steps a hundred times smaller where rows are sparse. With more than two classes onepass moves the label and its
+strongest rival apart, while the others learn each class against the rest. No peer has AROW. {agreement}
 
 ![examples a second](figures/speed.png)
 
 {same}
 
-## The best that each can do
+### The best of each library
 
-{counts}; the same settings on all streams. Those that take a row at a time have at most {long:g} seconds each, adaptive random forests
-{forest:g}. onepass scales the rows itself, on the clock. scikit-learn is given scaled rows, river's trees and Vowpal Wabbit the rows as
-they are, since they have no need of scaling or do it themselves; for each there is one entry with scaled rows, which did better on some
-streams. Trees are given the zeros of sparse rows too. The learners were chosen by looking at these streams, and the best of
-them is named with hindsight, for every library: the first table shows who can be how good, not what one would have got without
-knowing.
+{counts}; the same settings on all streams. Learners that take one row at a time have at most {long:g} seconds each, adaptive random
+forests {forest:g}. onepass scales the rows itself, and its time includes that. scikit-learn is given scaled rows; river's trees and
+Vowpal Wabbit are given the rows as they are, since they need no scaling or do it themselves. For each of the two there is one entry
+with scaled rows, which did better on some streams. Trees are also given the zeros of sparse rows. The learners were chosen by looking
+at these streams, and for every library the best one is named in hindsight: the first table shows how good each library can be, not
+what somebody would have got who had to choose beforehand.
 
-Of onepass the learner counts that is best on the whole stream, also where a peer got to fewer rows. Of a peer it is the one that does
-best compared with that, on the rows that it got to. Nobody is ahead where the errors differ by less than the standard error of the
-difference of two independent ones.
+For onepass the learner that is best on the whole stream counts, even where a peer reached fewer rows. For a peer it is the one that
+does best compared with that, on the rows that it reached. Nobody is ahead where the errors differ by less than the standard error of
+the difference of two independent errors.
 
 {winners}
 
@@ -276,13 +279,12 @@ difference of two independent ones.
 
 {best}
 
-## How cost grows
+### How cost grows
 
-Microseconds an example of `partial_fit` on all rows in one call, for river of `learn_one` with dicts. Two classes, one label in ten
-wrong. With few rows the call itself is most of the cost. The exponent is the slope at the right end of the line: 0 is constant, 1
-linear.
+Microseconds per example: `partial_fit` on all rows in one call, and for river `learn_one` with dicts. Two classes, one label in ten
+wrong. With few rows the call itself is most of the cost. The exponent is the slope at the right end of the line: 0 means constant cost,
+1 linear.
 
 ![growth](figures/growth.png)
 
-{growth}
-"""
+{growth}"""

@@ -31,7 +31,7 @@ def measured(learners):
 
 def table(ours, theirs):
     lines = [
-        "| learner | mistake rate | LIBOL | updates | LIBOL | seconds | LIBOL (MATLAB, on its machine) | chosen |",
+        "| learner | mistake rate | LIBOL | updates | LIBOL | seconds | LIBOL (MATLAB, on another machine) | chosen parameters |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for name, libol in theirs.items():

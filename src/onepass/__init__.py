@@ -4,53 +4,71 @@ Every example is predicted first, learned from once, and let go.
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from onepass import embedding, kernel, linear, local, neural
-from onepass.active import ActiveLearner
-from onepass.base import DivergedError, ModelFileError
-from onepass.embedding import *  # noqa: F403  (the families' lists of learners are the only ones)
-from onepass.kernel import *  # noqa: F403
-from onepass.linear import *  # noqa: F403
-from onepass.local import *  # noqa: F403
-from onepass.neural import *  # noqa: F403
-from onepass.registry import learners, load
-from onepass.stages import Hasher, RBFBasis, StandardScaler, UnitNorm, pipeline
-
-if TYPE_CHECKING:
-    from onepass import datasets, evaluate, plots, streams
+if TYPE_CHECKING:  # what `__getattr__` finds, for those who read and don't run
+    from onepass import datasets as datasets
+    from onepass import evaluate as evaluate
+    from onepass import plots as plots
+    from onepass import streams as streams
+    from onepass.active import ActiveLearner as ActiveLearner
+    from onepass.base import DivergedError as DivergedError
+    from onepass.base import ModelFileError as ModelFileError
+    from onepass.embedding import *  # noqa: F403
+    from onepass.kernel import *  # noqa: F403
+    from onepass.linear import *  # noqa: F403
+    from onepass.local import *  # noqa: F403
+    from onepass.neural import *  # noqa: F403
+    from onepass.registry import learners as learners
+    from onepass.registry import load as load
+    from onepass.stages import Hasher as Hasher
+    from onepass.stages import RBFBasis as RBFBasis
+    from onepass.stages import StandardScaler as StandardScaler
+    from onepass.stages import UnitNorm as UnitNorm
+    from onepass.stages import pipeline as pipeline
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "ActiveLearner",
-    "DivergedError",
-    "Hasher",
-    "ModelFileError",
-    "RBFBasis",
-    "StandardScaler",
-    "UnitNorm",
-    "datasets",
-    "evaluate",
-    "learners",
-    "load",
-    "pipeline",
-    "plots",
-    "streams",
-]
-__all__ += linear.__all__
-__all__ += kernel.__all__
-__all__ += embedding.__all__
-__all__ += local.__all__
-__all__ += neural.__all__
+_FAMILIES = ("linear", "kernel", "embedding", "local", "neural")  # whose lists of learners are the only ones
+_PARTS = ("datasets", "evaluate", "plots", "streams")
+_OTHERS = {
+    "ActiveLearner": "active",
+    "DivergedError": "base",
+    "Hasher": "stages",
+    "ModelFileError": "base",
+    "RBFBasis": "stages",
+    "StandardScaler": "stages",
+    "UnitNorm": "stages",
+    "learners": "registry",
+    "load": "registry",
+    "pipeline": "stages",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Import the parts that not every program needs when they are first asked for."""
-    if name in ("datasets", "evaluate", "plots", "streams"):
-        return import_module(f"onepass.{name}")
-    raise AttributeError(f"module 'onepass' has no attribute {name!r}")
+    """Import what is asked for, and no more: Numba and scikit-learn take a second, which no help page should have to wait for."""
+    value = globals()[name] = _find(name)
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__getattr__("__all__")})
+
+
+def _find(name: str) -> Any:
+    if name == "__all__":
+        return [*_OTHERS, *_PARTS, *(learner for family in _FAMILIES for learner in _module(family).__all__)]
+    if name in _OTHERS:
+        return getattr(_module(_OTHERS[name]), name)
+    if not name.startswith("_"):
+        if find_spec(f"onepass.{name}") is not None:
+            return _module(name)
+        for family in map(_module, _FAMILIES):
+            if name in family.__all__:
+                return getattr(family, name)
+    raise AttributeError(f"module 'onepass' has no attribute {name!r}")
+
+
+def _module(name: str) -> Any:
+    return import_module(f"onepass.{name}")

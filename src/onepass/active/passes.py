@@ -8,10 +8,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from onepass.base import State
+from onepass.base.engine import Piece
 from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows, one_row, rows_of
 from onepass.base.knowledge import Door
-from onepass.base.learner import Piece
 from onepass.base.state import Array
 from onepass.compiled.gates import Active, Balanced, margin, margins
 from onepass.stages import Pipeline

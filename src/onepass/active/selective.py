@@ -17,10 +17,10 @@ from sklearn.utils.metaestimators import available_if
 
 from onepass.active.passes import Pass, examples, last_of, margin_of
 from onepass.base import Classifier, ModelFileError
+from onepass.base.engine import Piece
 from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows
 from onepass.base.knowledge import Door
-from onepass.base.learner import Piece
 from onepass.base.parameters import parameter, parametric
 from onepass.base.saving import pack_steps, pack_value, unpack_value, write
 from onepass.base.state import Array
@@ -112,7 +112,7 @@ class ActiveLearner(Locked, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             margin = margin_of(self.learner_, x) if self.__sklearn_is_fitted__() else 0.0
             asks = margin <= float(self.delta) * self._odds(1).item()
             self.seen_ += 1
-            self.asked_ += asks
+            self.asked_ += int(asks)
             return asks
 
         return self._write(ask)

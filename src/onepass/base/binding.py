@@ -86,7 +86,7 @@ class Bound:
                     arrays[name] = Averaged(now, gap, clock)
                     self.average = Lazy(lag, gap, clock)
         elif "clock" in arrays:
-            means = {name: arrays[f"mean.{name}"] for name in state.fields}
+            means = {name: arrays[f"mean.{name}"] for name in state.of_rules()}
             self.average = Strided(learner._record(state, means), arrays["clock"], BLEND_EVERY)
         return arrays
 

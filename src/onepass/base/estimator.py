@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NoReturn, Self
@@ -14,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import validate_parameter_constraints
 
 from onepass.base.errors import DivergedError, ModelFileError
-from onepass.base.inputs import Rows, check_name, named_values, rows_of
+from onepass.base.inputs import Rows, check_values, named_values, rows_by_name, rows_of
 from onepass.base.knowledge import Door, Start, no_labels, start_of
 from onepass.base.names import Names
 from onepass.base.saving import pack_state, pack_value, unpack_state, unpack_value, write
@@ -47,8 +46,16 @@ class Estimator(Locked, BaseEstimator):
     # --- what a subclass says ---
 
     def _fields(self, form: str) -> dict[str, Field]:
-        """The arrays of the state in this form; what they are may depend on the parameters."""
+        """The arrays that rules see, in this form; what they are may depend on the parameters."""
         return self._forms[form]
+
+    def _fields_of_options(self) -> dict[str, Field]:
+        """The arrays of options that learners share, beside those that rules see."""
+        return {}
+
+    def _layout(self, form: str) -> dict[str, Field]:
+        """All arrays of the state in this form."""
+        return {**self._fields(form), **self._fields_of_options()}
 
     def _sizes(self) -> dict[str, int]:
         """The sizes of the axes that are neither features nor classes."""
@@ -182,7 +189,7 @@ class Estimator(Locked, BaseEstimator):
         first = 0 if weights is None else int(np.argmax(weights > 0))
         if isinstance(X, Rows):
             return start_of(self.grow, door, X, X.names, first, find_labels), X
-        rows, names = self._rows_by_name(X[first : first + 1], Names([]), 0, grow=True)
+        rows, names = rows_by_name(X[first : first + 1], Names([]), 0, grow=True)
         return start_of(self.grow, door, rows, names, 0, find_labels), rows
 
     def _new_state(self, form: str, start: Start) -> State:
@@ -191,7 +198,7 @@ class Estimator(Locked, BaseEstimator):
             form,
             np.dtype(start.dtype),
             self._seed(),
-            self._fields(form),
+            self._layout(form),
             self._sizes(),
             self._capacities(),
             grow_features=start.grow_features,
@@ -203,6 +210,7 @@ class Estimator(Locked, BaseEstimator):
         )
         state.allocate()
         self._prepare(state)
+        state.allocate_averages()
         return state
 
     def _seed(self) -> int:
@@ -215,10 +223,6 @@ class Estimator(Locked, BaseEstimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that `onepass.load` reads; going on from there gives the same bits as never having stopped."""
         write(path, *self._pack())
-
-    def _companions(self) -> set[str]:
-        """The arrays that the parameters call for, beside those of the fields."""
-        return set()
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
         parameters = {name: pack_value(value) for name, value in self.get_params(deep=False).items()}
@@ -244,11 +248,8 @@ class Estimator(Locked, BaseEstimator):
             raise ModelFileError(f"The model file is damaged: a {cls.__name__} has no form {packed['form']!r}.")
         if header.get("format") == 1:
             cls._upgrade(packed["form"], arrays)
-        fields = estimator._fields(packed["form"])
-        state = unpack_state(packed, arrays, fields, estimator._sizes(), estimator._capacities())
-        if missing := estimator._companions() - set(arrays):
-            raise ModelFileError(f"The model file is damaged: {', '.join(sorted(missing))} is missing.")
-        estimator._state = state
+        layout = estimator._layout(packed["form"])
+        estimator._state = unpack_state(packed, arrays, layout, estimator._sizes(), estimator._capacities())
         return estimator
 
     # --- features ---
@@ -280,31 +281,7 @@ class Estimator(Locked, BaseEstimator):
 
     def _named_rows(self, examples: list[Mapping[str, Any]], state: State, *, grow: bool) -> tuple[Rows, list[str]]:
         """Dicts of features as CSR rows, and the names that are new; without `grow` those count for nothing."""
-        return self._rows_by_name(examples, self._check_named_features(state), state.n_features, grow=grow)
-
-    def _rows_by_name(
-        self, examples: list[Mapping[str, Any]], names: Names, known: int, *, grow: bool
-    ) -> tuple[Rows, list[str]]:
-        newcomers: dict[str, int] = {}
-        indptr, indices, values = [0], list[int](), list[float]()
-        for x in examples:
-            named = named_values(x)
-            self._check_named(named)
-            pairs = []
-            for name, value in named.items():
-                j = names.place(name, known)
-                if j is None:
-                    j = newcomers.get(name)
-                if j is None and grow:
-                    j = newcomers[name] = known + len(newcomers)
-                if j is not None:
-                    pairs.append((j, value))
-            pairs.sort()
-            indices.extend(j for j, _ in pairs)
-            values.extend(value for _, value in pairs)
-            indptr.append(len(indices))
-        csr = (np.array(indptr, np.int32), np.array(indices, np.int32), known + len(newcomers))
-        return Rows(np.array(values, float), csr, sound=True), list(newcomers)
+        return rows_by_name(examples, self._check_named_features(state), state.n_features, grow=grow)
 
     # --- refusals ---
 
@@ -314,7 +291,7 @@ class Estimator(Locked, BaseEstimator):
             self._check_finite(X, X.dtype)
         else:
             for x in X:
-                self._check_named(named_values(x))
+                check_values(named_values(x))
 
     def _check_finite(self, rows: Rows, dtype: np.dtype[Any]) -> None:
         for start, stop in rows.blocks():
@@ -340,16 +317,6 @@ class Estimator(Locked, BaseEstimator):
             f"The scores of {type(self).__name__} are no longer finite at row {t}, though the data is. Scale the features, or use a"
             " smaller C."
         )
-
-    def _check_named(self, named: dict[str, float]) -> None:
-        for name, value in named.items():
-            check_name(name)
-            if not math.isfinite(value):
-                raise ValueError(f"Feature {name!r} is {value}: Input X contains {'NaN' if math.isnan(value) else 'infinity'}.")
-            if not math.isfinite(value * value):
-                raise ValueError(
-                    f"Feature {name!r} is {value}, which is too large: its square overflows. Scale the features first."
-                )
 
 
 def are_named(X: Any) -> bool:

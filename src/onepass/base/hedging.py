@@ -11,7 +11,6 @@ import numpy as np
 from onepass.base.learner import Learner
 from onepass.base.state import Array, Field
 from onepass.compiled.hedge import Hedged, Margins
-from onepass.compiled.losses import ManyClasses, TwoClasses
 
 
 class SelfTuning(Learner):
@@ -40,13 +39,13 @@ class SelfTuning(Learner):
         hedge = {"candidates": len(self._candidates), "size": 2 if self._relative else 0} if self._hedges() else {}
         return {**super()._sizes(), **hedge}
 
-    def _stakes(self, form: str) -> Any:
+    def _stakes(self, task: Any) -> Any:
         """What predictions cost."""
-        return Margins(ManyClasses(2.0) if form == "multiclass" else TwoClasses(1.0))
+        return Margins(task)
 
-    def _hedged(self, record: Any, form: str, arrays: Mapping[str, Any]) -> Any:
+    def _hedged(self, record: Any, task: Any, arrays: Mapping[str, Any]) -> Any:
         """The record as it is, or that of all candidates."""
-        return Hedged(record, self._stakes(form), arrays["shares"], arrays["size"]) if self._hedges() else record
+        return Hedged(record, self._stakes(task), arrays["shares"], arrays["size"]) if self._hedges() else record
 
     @property
     def _grid(self) -> dict[str, tuple[Any, ...]]:

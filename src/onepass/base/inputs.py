@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from struct import Struct
@@ -243,6 +244,40 @@ def named_values(x: Mapping[str, Any]) -> dict[str, float]:
             except OverflowError:
                 raise ValueError(f"Feature {name!r} has the value {value!r}, which is too large.") from None
     return named
+
+
+def check_values(named: dict[str, float]) -> None:
+    """Refuse features whose names are no text, and values that nobody could learn from."""
+    for name, value in named.items():
+        check_name(name)
+        if not math.isfinite(value):
+            raise ValueError(f"Feature {name!r} is {value}: Input X contains {'NaN' if math.isnan(value) else 'infinity'}.")
+        if not math.isfinite(value * value):
+            raise ValueError(
+                f"Feature {name!r} is {value}, which is too large: its square overflows. Scale the features first."
+            )
+
+
+def rows_by_name(examples: list[Mapping[str, Any]], names: Names, known: int, *, grow: bool) -> tuple[Rows, list[str]]:
+    """Dicts as CSR rows, given the names of the first `known` features, and the names that are new; without `grow` those count for
+    nothing."""
+    newcomers: dict[str, int] = {}
+    indptr, indices, values = [0], list[int](), list[float]()
+    for x in examples:
+        named = named_values(x)
+        check_values(named)
+        pairs = []
+        for (name, value), j in zip(named.items(), names.places(named, known), strict=True):
+            if j is None and grow:
+                j = newcomers.setdefault(name, known + len(newcomers))
+            if j is not None:
+                pairs.append((j, value))
+        pairs.sort()
+        indices.extend(j for j, _ in pairs)
+        values.extend(value for _, value in pairs)
+        indptr.append(len(indices))
+    csr = (np.array(indptr, np.int32), np.array(indices, np.int32), known + len(newcomers))
+    return Rows(np.array(values, float), csr, sound=True), list(newcomers)
 
 
 # The names, indptr and indices of a row, the order of its values, and a function that packs them into bytes. It takes numbers only,

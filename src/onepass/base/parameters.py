@@ -79,7 +79,7 @@ def parameters(cls: Any) -> list[tuple[Field[Any], Mapping[str, Any]]]:
 
 
 def _declared(name: str, bases: Iterable[type]) -> Field[Any] | None:
-    """A parameter as the nearest base has it. A dataclass may have another: a base that inherits a field hides the changes of others."""
+    """A parameter as the nearest base has it, which a dataclass need not have: a base that inherits a field hides others' changes."""
     offers = (vars(base).get("_offers", {}) for base in bases)
     return next((known[name] for known in offers if name in known), None)
 

@@ -16,14 +16,6 @@ from onepass.compiled.loop import UPDATES, T
 
 Array = npt.NDArray[Any]
 
-# Arrays that a learner may have beside its fields, for options that all of them share, and their types and lengths.
-COMPANIONS: dict[str, tuple[Any, int | str]] = {
-    "clock": (np.float64, 4),
-    "pocket": (np.int64, 3),
-    "platt": (np.float64, 5),
-    "class_counts": (np.int64, "classes"),
-}
-
 
 @dataclass(frozen=True)
 class Field:
@@ -31,7 +23,7 @@ class Field:
 
     `axes` names its axes: "features" (one entry more than there are features, slot 0 being the bias), "classes", "ranks" (one entry
     more than there are classes, slot 0 being a threshold), "one", a size that the learner gives, "candidates" (in front of all others),
-    or an axis that grows when it is full. New entries are `start` (of a square matrix, those on its diagonal; the others are
+    a number, or an axis that grows when it is full. New entries are `start` (of a square matrix, those on its diagonal; the others are
     zero), or drawn: "uniform" from U(-0.1, 0.1), "normal" from N(0, 1); with `fan_in` the rows of features are divided by the root of
     how many were known at the first example. `exact` numbers are float64 whatever the type of the data (counts and sums), and `whole`
     ones int64.
@@ -40,6 +32,9 @@ class Field:
     averaged lazily; the other arrays beside it are then taken as they are. Where no array is additive, all are blended as wholes.
 
     `foreseen` says that a feature counts in a score even before its entry exists, as what is drawn does.
+
+    `beside` says that the array belongs to an option that learners share (averages, probabilities, weights of classes): no rule sees
+    it, and it is not averaged.
 
     `turn` says what becomes of the array when a third label comes, and the form for two classes turns into that for many. An array
     that then has an axis for the classes is split: a becomes -a/2 and a/2, so that scores differ as before; "copy" gives a to both. One
@@ -50,12 +45,13 @@ class Field:
     axes: str
     draw: str | None = None
     additive: bool = False
-    start: float = 0.0
+    start: float | tuple[float, ...] = 0.0
     exact: bool = False
     whole: bool = False
     foreseen: bool = False
     fan_in: bool = False
     turn: str | None = None
+    beside: bool = False
 
     @property
     def square(self) -> bool:
@@ -165,27 +161,28 @@ class State:
         for name in self.fields:
             self.arrays[name] = self._entries(name, self._extent())
 
-    def average(self, clock: Array) -> None:
-        """Add the arrays of an average."""
-        self.arrays["clock"] = clock
+    def allocate_averages(self) -> None:
+        """Make the arrays of averages, when all others have their first numbers."""
         for name in self.averages():
             kind, _, plain = name.rpartition(".")
             self.arrays[name] = np.zeros_like(self.arrays[plain]) if kind == "gap" else self.arrays[plain].copy()
 
     def averages(self) -> list[str]:
-        """The names of the arrays of an average: `gap.NAME` for an additive field, and `mean.scale` for its factor; without an
-        additive field, `mean.NAME` for all of them."""
+        """The names of the arrays of averages. With a clock, `gap.NAME` for an additive field, and `mean.scale` for its factor; without
+        an additive field, `mean.NAME` for all that rules see. With a pocket, `pocket.NAME` for the weights that did best."""
+        names = [f"pocket.{name}" for name in self.additive()] if "pocket" in self.fields else []
+        if "clock" not in self.fields:
+            return names
         if not self.additive():
-            return [f"mean.{name}" for name in self.fields]
-        return [f"gap.{name}" for name in self.additive()] + (["mean.scale"] if "scale" in self.fields else [])
+            return names + [f"mean.{name}" for name in self.of_rules()]
+        return names + [f"gap.{name}" for name in self.additive()] + (["mean.scale"] if "scale" in self.fields else [])
 
     def additive(self) -> list[str]:
         return [name for name, role in self.fields.items() if role.additive]
 
-    def keep_best(self) -> None:
-        """Add a pocket for the weights that did best."""
-        self.arrays["pocket"] = np.zeros(3, np.int64)
-        self.arrays |= {f"pocket.{name}": self.arrays[name].copy() for name in self.additive()}
+    def of_rules(self) -> list[str]:
+        """The fields that rules see."""
+        return [name for name, role in self.fields.items() if not role.beside]
 
     # --- larger states ---
 
@@ -237,8 +234,6 @@ class State:
                     fresh = self._entries(name, {**extent, axis: 1}, first=order)
                     place = k + (axis == "ranks")
                     arrays[name] = np.ascontiguousarray(np.insert(array, place, fresh.take(0, axis=i), axis=i))
-        if "class_counts" in arrays:
-            arrays["class_counts"] = np.insert(arrays["class_counts"], k, 0)
         classes = np.array([*known[:k], label, *known[k:]])
         return self._but(classes=classes, arrays=arrays), k
 
@@ -323,14 +318,8 @@ class State:
         extent = self._extent()
         expected: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {"count": (np.dtype(np.int64), (2,))}
         for name, role in self.fields.items():
-            expected[name] = (self._dtype(role), tuple(extent[axis] for axis in role.axes.split()))
-        for name, (dtype, length) in COMPANIONS.items():
-            if name in self.arrays:
-                expected[name] = (np.dtype(dtype), (extent["classes"] if isinstance(length, str) else length,))
-        beside = self.averages() if "clock" in self.arrays else []
-        if "pocket" in self.arrays:
-            beside += [f"pocket.{name}" for name in self.additive()]
-        for name in beside:
+            expected[name] = (self._dtype(role), _shape(role, extent))
+        for name in self.averages():
             plain = name.rpartition(".")[2]
             dtype, shape = expected[plain]
             expected[name] = (dtype, self.arrays[plain].shape if plain in self.arrays else shape)
@@ -368,12 +357,12 @@ class State:
         one allocation would have drawn."""
         kind, _, plain = name.rpartition(".")
         role = self.fields[plain]
-        shape = tuple(extent[axis] for axis in role.axes.split())
+        shape = _shape(role, extent)
         if not role.draw or kind == "gap":
             fresh = np.zeros(shape, self._dtype(role))
             if kind != "gap":
-                halved = self.turned and role.turn == "halve"
-                (_diagonal(fresh) if role.square else fresh)[...] = role.start / 2 if halved else role.start
+                start = np.asarray(role.start) / (2 if self.turned and role.turn == "halve" else 1)
+                (_diagonal(fresh) if role.square else fresh)[...] = start
             return fresh
         own = shape[1:] if role.axes.startswith("candidates") else shape  # all candidates start from the same numbers
         rows, width = (1, *own)[-2:]
@@ -385,6 +374,10 @@ class State:
         return np.broadcast_to(numbers.reshape(own), shape).astype(self.dtype, order="C")
 
 
+def _shape(role: Field, extent: dict[str, int]) -> tuple[int, ...]:
+    return tuple(int(axis) if axis.isdigit() else extent[axis] for axis in role.axes.split())
+
+
 def _diagonal(square: Array) -> Array:
     return np.einsum("ii->i", square)
 
@@ -392,7 +385,7 @@ def _diagonal(square: Array) -> Array:
 def _turned(array: Array, role: Field, new: Field) -> Array:
     """An array of the form for two classes, of this role, in its role in the form for many."""
     axes, new_axes = role.axes.split(), new.axes.split()
-    if "classes" not in new_axes:
+    if "classes" not in new_axes or "classes" in axes:
         turned = array.copy()
         if new.turn == "halve":
             (_diagonal(turned) if new.square else turned)[...] /= 2

@@ -15,17 +15,19 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from onepass.base.binding import Bound
+from onepass.base.engine import Piece
 from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows, named_values, one_row
 from onepass.base.knowledge import Door, Start
 from onepass.base.labels import classes_of, declared_classes, encode_labels, label_array
-from onepass.base.learner import Learner, Piece
+from onepass.base.learner import Learner
 from onepass.base.parameters import NOT_NEGATIVE, among, parameter, parametric
-from onepass.base.state import Array, State
+from onepass.base.state import Array, Field, State
 from onepass.compiled.calibration import START as PLATT_START
 from onepass.compiled.calibration import calibrate_binary, calibrate_multiclass, probabilities
 from onepass.compiled.checks import balance
 from onepass.compiled.loop import Weights
+from onepass.compiled.losses import ManyClasses, Targets, TwoClasses
 
 
 @parametric
@@ -165,13 +167,17 @@ class Classifier(Labelled):
 
     # --- what the base asks ---
 
-    def _companions(self) -> set[str]:
-        balanced = {"class_counts"} if self.class_weight == "balanced" else set()
-        return super()._companions() | balanced | ({"platt"} if self.calibrate else set())
+    def _fields_of_options(self) -> dict[str, Field]:
+        counts = {"class_counts": Field("classes", whole=True, beside=True)} if self.class_weight == "balanced" else {}
+        platt = {"platt": Field("5", start=PLATT_START, exact=True, beside=True)} if self.calibrate else {}
+        return {**super()._fields_of_options(), **counts, **platt}
 
     def _width(self, state: State) -> int:
         assert state.classes is not None
         return 1 if state.form == "binary" else len(state.classes)
+
+    def _task(self, state: State) -> Any:
+        return ManyClasses(2.0) if state.form == "multiclass" else TwoClasses(1.0)
 
     def _targets(self, y: Any, n: int) -> Array:
         return label_array(y, n)
@@ -213,12 +219,7 @@ class Classifier(Labelled):
         labels = start.labels
         assert labels is not None
         self._check_class_weight(labels if len(labels) else None)
-        state = self._new_state("multiclass" if len(labels) > 2 else "binary", start)
-        if self.class_weight == "balanced":
-            state.arrays["class_counts"] = np.zeros(len(labels), np.int64)
-        if self.calibrate:
-            state.arrays["platt"] = np.array(PLATT_START)
-        return state
+        return self._new_state("multiclass" if len(labels) > 2 else "binary", start)
 
     def _admit(self, state: State, target: Any) -> tuple[State, Any]:
         """A third label turns the form for two classes into that for many."""
@@ -230,7 +231,7 @@ class Classifier(Labelled):
 
     def _turned(self, state: State) -> State:
         """A state of two classes in the form for many."""
-        return state.turn(self._fields("multiclass"))
+        return state.turn(self._layout("multiclass"))
 
     def _check_classes(self, state: State, classes: Any) -> None:
         assert state.classes is not None
@@ -319,6 +320,10 @@ class Regressor(RegressorMixin, Learner):
             return self._joined(pieces)
 
     # --- what the base asks ---
+
+    def _task(self, state: State) -> Any:
+        """An error of `epsilon`, where a learner has that parameter, is none."""
+        return Targets(1.0, float(getattr(self, "epsilon", 0.0)))
 
     def _targets(self, y: Any, n: int) -> Array:
         if y is None:

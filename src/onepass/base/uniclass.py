@@ -10,9 +10,10 @@ import numpy as np
 from sklearn.base import OutlierMixin
 
 from onepass.base.binding import Bound
+from onepass.base.engine import Piece
 from onepass.base.inputs import Rows, named_values, one_row
 from onepass.base.knowledge import Start
-from onepass.base.learner import Learner, Piece
+from onepass.base.learner import Learner
 from onepass.base.parameters import parametric
 from onepass.base.state import Array, State
 from onepass.base.tasks import table_door

@@ -72,7 +72,7 @@ def _message(error: Exception) -> str:
 @click.version_option(__version__, message="onepass %(version)s")
 @click.pass_context
 def main(context: click.Context) -> None:
-    """Online learning: every example is predicted first, learned from once, and let go."""
+    """Online learning: every example is predicted first, then learned from once."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 

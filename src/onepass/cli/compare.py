@@ -16,7 +16,9 @@ from onepass.cli.output import progress, save_figure, show
 
 @click.command()
 @click.argument("data")
-@click.option("--learners", type=Names(), default="pa1,pa2,pamo", show_default=True, help="Which ones, with commas between.")
+@click.option(
+    "--learners", type=Names(), default="pa1,pa2,pamo", show_default=True, help="Which learners, separated by commas."
+)
 @click.option(
     "--permutations", type=click.IntRange(1), default=20, show_default=True, help="How many orders of the data to try."
 )
@@ -29,13 +31,13 @@ from onepass.cli.output import progress, save_figure, show
     " cross-validation.",
 )
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter, for all learners that have it.")
-@click.option("--whole", is_flag=True, help="Learn from the test part as well: LIBOL's tables are of both together.")
+@click.option("--whole", is_flag=True, help="Learn from the test part as well, as LIBOL's tables do.")
 @SCALE
 @reading
 @TASK
 @click.option("--test", metavar="FILE", help="Data to predict after each pass.  [default: the test part of a named data set]")
 @click.option("--plot", type=Picture(), metavar="PNG", help="Where to draw the learning curves.")
-@click.option("--html", type=Target(), metavar="FILE", help="Where to write a page with curves and table, all in one file.")
+@click.option("--html", type=Target(), metavar="FILE", help="Where to write one self-contained page with curves and table.")
 @click.option("--csv", type=Target(), metavar="FILE", help="Where to write the table as CSV.")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Permutations to run at the same time.")
 @SEED

@@ -1,4 +1,4 @@
-"""`onepass demo`: a boundary that turns, and what a straight and a curved learner make of it."""
+"""`onepass demo`: a linear and a nonlinear learner on a boundary that turns."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ SEED = 1
 def demo(output: Path) -> None:
     """Run PA-I and PAMO side by side on the rotating XOR stream.
 
-    Four clouds of points, two classes crosswise, turn by ten degrees after every hundred examples. No straight line parts the
-    classes; PAMO learns a curved boundary in one pass, and keeps up with the turning.
+    Four clouds of points, opposite ones in the same class, turn by ten degrees after every hundred examples. No straight line
+    separates the classes; PAMO learns a curved boundary in one pass, and follows the turns.
     """
     from onepass import PAClassifier, PAMOClassifier, datasets
 

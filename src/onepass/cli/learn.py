@@ -39,10 +39,10 @@ DECIDED = {
 @SCALE
 @reading
 @TASK
-@click.option("--classes", type=Names(), metavar="LABELS", help="All labels: a,b.  [default: new ones may come up at any time]")
+@click.option("--classes", type=Names(), metavar="LABELS", help="All labels: a,b.  [default: new ones may appear at any time]")
 @click.option("--test", metavar="FILE", help="Data to predict afterwards.")
 @click.option("--save", type=Target(), metavar="MODEL", help="Where to write the model; Ctrl-C saves what was learned so far.")
-@click.option("--resume", metavar="MODEL", help="A saved model to go on with.")
+@click.option("--resume", metavar="MODEL", help="A saved model to continue with.")
 @click.option("--plot", type=Picture(), metavar="PNG", help="Where to draw the learning curve.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 @SEED
@@ -66,9 +66,9 @@ def learn(
 ) -> None:
     """Learn from DATA in one pass, and show how well each example was predicted before it was learned from.
 
-    DATA is a file of LIBSVM text, CSV, TSV, Parquet, JSON lines or .npz, plain or packed; - is standard input. Strings in
-    tables are hashed. The default learner pa1 is quick and needs no scaling; pamo draws curved boundaries, and wants --scale
-    standard.
+    DATA is a file of LIBSVM text, CSV, TSV, Parquet, JSON lines or .npz, plain or compressed; - is standard input. Strings
+    in tables are hashed. The default learner, pa1, is fast and needs no scaling; pamo learns curved boundaries, and works best
+    with --scale standard.
     """
     import onepass
     from onepass import evaluate

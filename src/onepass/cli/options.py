@@ -60,14 +60,18 @@ class Picture(Target):
 
 
 READING = (
-    click.option("--format", type=click.Choice(FORMATS), help="What DATA is.  [default: what its name ends in, else libsvm]"),
-    click.option("--label", metavar="COLUMN", help="The label.  [default: label, class, target or y, else the last column]"),
+    click.option(
+        "--format", type=click.Choice(FORMATS), help="The format of DATA.  [default: by the ending of its name, else libsvm]"
+    ),
+    click.option(
+        "--label", metavar="COLUMN", help="The column of the label.  [default: label, class, target or y, else the last]"
+    ),
     click.option("--drop", type=Names(), default=(), metavar="COLUMNS", help="Columns to leave out: a,b,c."),
     click.option(
         "--features",
         type=click.IntRange(1),
         metavar="N",
-        help="The number of features; strings are hashed to so many.  [default: as many as there are; 2**20 with strings]",
+        help="The number of features; strings are hashed to that many.  [default: as many as there are; 2**20 with strings]",
     ),
     click.option("--zero-based", is_flag=True, help="The feature indices of LIBSVM data start at 0, not 1."),
 )
@@ -84,9 +88,13 @@ TASK = click.option(
     help="What to learn.  [default: classification if the labels are text or few whole numbers]",
 )
 SCALE = click.option(
-    "--scale", type=click.Choice(SCALES), default="none", show_default=True, help="Scale features, or rows to unit norm."
+    "--scale",
+    type=click.Choice(SCALES),
+    default="none",
+    show_default=True,
+    help="How to scale: each feature (standard), or each row to unit norm (unit).",
 )
-SEED = click.option("--seed", type=int, default=0, show_default=True, help="The seed of all that is random.")
+SEED = click.option("--seed", type=int, default=0, show_default=True, help="The seed for everything random.")
 
 
 def reading(command: Command) -> Command:

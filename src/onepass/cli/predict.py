@@ -18,12 +18,12 @@ from onepass.cli.output import metric, plain
 @click.argument("data")
 @reading
 @click.option("--no-label", is_flag=True, help="DATA has no column for the label.")
-@click.option("--scores", is_flag=True, help="Print scores, a tab between those of several classes, instead of labels.")
+@click.option("--scores", is_flag=True, help="Print scores instead of labels; those of several classes are separated by tabs.")
 @click.option("--output", type=Target(), metavar="FILE", help="Where to write.  [default: standard output]")
 def predict(model: str, data: str, no_label: bool, scores: bool, output: Path | None, **options: Any) -> None:
-    """Predict each example of DATA with a saved MODEL, a line for each.
+    """Predict each example of DATA with a saved MODEL, and print one line for each.
 
-    Where the data has labels, the error of the predictions goes to standard error.
+    If the data has labels, the error of the predictions is printed on standard error.
     """
     import onepass
     from onepass.cli.fitting import Errors, predictions, width_of

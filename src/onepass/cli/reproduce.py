@@ -34,7 +34,13 @@ class Folder(click.ParamType):
 
 @click.command()
 @click.argument("names", nargs=-1, required=True, metavar="NAME... | all", type=click.Choice((*NAMES, "all")))
-@click.option("--permutations", type=click.IntRange(1), default=20, show_default=True, help="Orders, or draws, of the data.")
+@click.option(
+    "--permutations",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="How many orders, or draws, of the data to run.",
+)
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Passes to run at the same time.")
 @click.option("--data", type=click.Path(exists=True, file_okay=False), metavar="DIR", help="Where to look for data sets first.")
 @click.option("--out", type=Folder(), default="reproduced", show_default=True, metavar="DIR", help="Where to write.")
@@ -43,7 +49,7 @@ class Folder(click.ParamType):
 def reproduce(
     names: tuple[str, ...], permutations: int, jobs: int, data: str | None, out: Path, html: Path | None, rows: int | None
 ) -> None:
-    """Make the tables and figures of the papers again, beside what was published.
+    """Reproduce the tables and figures of the papers, beside what was published.
 
     \b
     table1    test error after one pass        | the PAMO paper
@@ -58,8 +64,8 @@ def reproduce(
     active    accuracy against labels asked    | the study of active learning
 
     Each writes NAME.csv, NAME.png, NAME.md and, where parameters were searched, NAME-search.csv; index.md shows all that DIR has.
-    What was measured is kept in DIR/cells: an interrupted run goes on where it stopped, and more permutations add to those that
-    are there.
+    Measurements are kept in DIR/cells: an interrupted run continues where it stopped, and further permutations are added to those
+    already there.
     """
     from onepass.base.saving import replace_file
     from onepass.cli.options import Picture

@@ -21,17 +21,17 @@ from onepass.cli.output import progress, show
     "--grid",
     multiple=True,
     metavar="NAME=VALUES",
-    help="What to try: C=0.1,1,10; may be repeated.  [default: what LIBOL tries for such a learner]",
+    help="Values to try: C=0.1,1,10; may be repeated.  [default: the values that LIBOL tries for such a learner]",
 )
 @click.option(
     "--protocol",
     type=click.Choice(("stream", "libol", "cv")),
     default="stream",
     show_default=True,
-    help="One parameter after another by the mistakes along the data, as `learn` counts them, or along one permutation of it, as LIBOL"
-    " does; or all together by cross-validation.",
+    help="How to search. stream: one parameter after another, by the mistakes along the data, as `learn` counts them. libol: the"
+    " same along one permutation of the data, as LIBOL does. cv: all parameters together, by cross-validation.",
 )
-@click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="The folds of cross-validation.")
+@click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="The number of folds for cv.")
 @SCALE
 @reading
 @TASK
@@ -50,8 +50,8 @@ def tune(
 ) -> None:
     """Choose parameters of a learner on DATA, and show how each candidate did.
 
-    DATA is a file, as for `onepass learn`, or the name of a data set of onepass.datasets; its test part is not looked at. The
-    last line that is printed has the winners as `onepass learn` takes them.
+    DATA is a file, as for `onepass learn`, or the name of a data set of onepass.datasets; its test part is not used. The
+    last line that is printed has the chosen values as options for `onepass learn`.
     """
     from onepass import evaluate
     from onepass.cli.fitting import hashed_to

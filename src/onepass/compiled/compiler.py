@@ -1,8 +1,8 @@
 """Numba, with a cache that notices every edit.
 
 Numba keys its cache on the file of the compiled function alone. Ours call verbs that live in other files, so an edited verb would go
-on running as stale machine code. The cache here keys each piece of machine code on the content of `compiled/`, of the function's own folder
-and of the modules that define the records in the signature as well. It keeps one file each, written aside and renamed, so that
+on running as stale machine code. The cache here keys each piece of machine code on the content of `compiled/`, of the function's own
+folder and of the modules that define the records in the signature as well. It keeps one file each, written aside and renamed, so that
 processes that compile at the same time cannot mix up each other's. Where no directory is writable, nothing is cached.
 """
 

@@ -31,13 +31,13 @@ Apart = namedtuple("Apart", "plus minus")
 # once: where the compiler may choose between x/y and x (1/y) in each entry, two doors may come to different bits.
 Lagging = namedtuple("Lagging", "now gap inverse")
 
-# What a rule needs between its steps: f = U' x and spread = Sigma x.
-Spread = namedtuple("Spread", "scores f spread")
+# What a rule needs between its steps: the direction in which the scores should move, f = U' x and spread = Sigma x.
+Spread = namedtuple("Spread", "scores step f spread")
 
 
 @verb(0)
-def spread(cov: Any, scores: Any) -> Any:
-    """Work space for one call, with place for the scores."""
+def spread(cov: Any, scores: Any, step: Any) -> Any:
+    """Work space for one call, beside that for the scores and their direction."""
 
 
 @verb(0, 1)
@@ -153,8 +153,8 @@ def _(w: Any, a: Any, direction: Any) -> Any:
 
 
 @spread.form(Diagonal)
-def _(cov: Any, scores: Any) -> Any:
-    return Spread(scores, scores[:0], scores[:0])
+def _(cov: Any, scores: Any, step: Any) -> Any:
+    return Spread(scores, step, scores[:0], scores[:0])
 
 
 @unfold.form(Diagonal)
@@ -253,9 +253,9 @@ for Weights in (np.ndarray, Averaged):
 
 
 @spread.form(Full)
-def _(cov: Any, scores: Any) -> Any:
+def _(cov: Any, scores: Any, step: Any) -> Any:
     n = cov.factor.shape[0]
-    return Spread(scores, np.empty(n, scores.dtype), np.empty(n, scores.dtype))
+    return Spread(scores, step, np.empty(n, scores.dtype), np.empty(n, scores.dtype))
 
 
 @unfold.form(Full)

@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from onepass.compiled.average import at
 from onepass.compiled.compiler import routine
 from onepass.compiled.losses import judge
 from onepass.compiled.rows import sqnorm
-from onepass.compiled.rules import PASSIVE, TOO_LARGE, Scores, blend, combine, learn, score, scratch, seat
+from onepass.compiled.rules import PASSIVE, TOO_LARGE, blend, combine, learn, score, scratch, seat
 from onepass.compiled.verb import verb
 
 ETA, SPREAD = 0.5, 1e-4
@@ -41,6 +42,13 @@ SideBySide = namedtuple("SideBySide", "scores shown parts losses step")
 @verb(0)
 def candidate(model: Any, i: int) -> Any:
     """The record of candidate i."""
+
+
+def candidates(Record: Any, varying: str) -> None:
+    """Give a record candidates, which differ in these of its fields: arrays with an axis for them, in front of all others."""
+    fields = ", ".join(f"at(m.{name}, i)" if name in varying.split() else f"m.{name}" for name in Record._fields)
+    # Numba knows neither `_replace` nor keywords that are made up at run time.
+    candidate.form(Record)(eval(f"lambda m, i: Record({fields})", {"Record": Record, "at": at}))
 
 
 @verb(0)
@@ -74,16 +82,6 @@ def _(stakes: Any, scores: Any, y: Any, step: Any) -> Any:
         if scores[k] > scores[best]:
             best = k
     return stakes.prices[np.int64(y), best]
-
-
-@side_by_side.form(Scores)
-def _(s: Any, n: Any) -> Any:
-    return Scores(np.empty((n, len(s.scores)), s.scores.dtype))
-
-
-@part.form(Scores)
-def _(s: Any, i: Any) -> Any:
-    return Scores(s.scores[i])
 
 
 @scratch.form(Hedged)

@@ -1,7 +1,8 @@
-"""What an example asks of the scores: one rule serves two classes, many classes and numbers alike.
+"""What an example asks of the scores: one rule serves two classes, many classes, costs and numbers alike.
 
-A step moves the scores' coefficients along a direction: y itself for two classes; +1 for the label and -1 for its strongest rival
-among many; the sign of the error for numbers. `weight` of a task is the squared length of that direction.
+A task judges the scores of an example, and says in which direction they should move: y itself for two classes; +1 for the label and
+-1 for its strongest rival among many; the sign of the error for numbers. A step of length a then adds a times the direction to the
+scores' weights or coefficients. `length2` of a task is the squared length of its direction.
 """
 
 from __future__ import annotations
@@ -11,12 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from onepass.compiled.compiler import routine
 from onepass.compiled.rules import rival
 from onepass.compiled.verb import verb
 
 TwoClasses = namedtuple("TwoClasses", "length2")
 ManyClasses = namedtuple("ManyClasses", "length2")
 Targets = namedtuple("Targets", "length2 epsilon")
+
+# margins: the roots of the costs, a row for each label; max_loss: whether the rival is the label that makes the loss largest, or the
+# one that is predicted.
+CostsOfTwo = namedtuple("CostsOfTwo", "length2 margins max_loss")
+CostsOfMany = namedtuple("CostsOfMany", "length2 margins max_loss")
 
 
 @verb(0)
@@ -35,12 +42,35 @@ def _(task: Any, scores: Any, y: Any, step: Any) -> Any:
 @judge.form(ManyClasses)
 def _(task: Any, scores: Any, y: Any, step: Any) -> Any:
     r = rival(scores, y)
-    if r < 0:  # without a rival every label is right
-        return scores.dtype.type(np.inf), scores.dtype.type(-np.inf)
-    step[:] = 0
-    step[y], step[r] = 1, -1
+    if r < 0:
+        return unrivalled(scores)
+    point_apart(step, y, r)
     margin = scores[y] - scores[r]
     return margin, 1 - margin
+
+
+@judge.form(CostsOfTwo)
+def _(task: Any, scores: Any, y: Any, step: Any) -> Any:
+    """With w = W_1 - W_0: loss = sqrt(rho(y, other label)) - y w.x; of a mistake only, unless it is the largest loss that counts."""
+    step[0] = y
+    margin = y * scores[0]
+    if not task.max_loss and not mistaken(task, margin, scores, y):
+        return margin, 0.0
+    return margin, (task.margins[1, 0] if y > 0 else task.margins[0, 1]) - margin
+
+
+@judge.form(CostsOfMany)
+def _(task: Any, scores: Any, y: Any, step: Any) -> Any:
+    """loss = sqrt(rho(y, q)) - (W_y - W_q).x, against the label q that is predicted, or the one with the largest loss."""
+    margins = task.margins[y]
+    q, best = 0, -np.inf
+    for k in range(len(scores)):
+        value = scores[k] + (margins[k] if task.max_loss else 0.0)
+        if value > best:
+            q, best = k, value
+    point_apart(step, y, q)
+    margin = scores[y] - scores[q]
+    return margin, margins[q] - margin
 
 
 @judge.form(Targets)
@@ -49,6 +79,47 @@ def _(task: Any, scores: Any, y: Any, step: Any) -> Any:
     step[0] = 1 if error > 0 else -1
     loss = abs(error) - scores.dtype.type(task.epsilon)
     return 1 - loss, loss
+
+
+@routine
+def unrivalled(scores: Any) -> Any:
+    """The margin and the loss of the only label there is: it is right whatever its score."""
+    return scores.dtype.type(np.inf), scores.dtype.type(-np.inf)
+
+
+@routine
+def point_apart(step: Any, y: Any, r: Any) -> Any:
+    """Point up for the label, and down for its rival."""
+    step[:] = 0
+    step[r], step[y] = -1, 1
+
+
+@routine
+def mistaken(task: Any, margin: Any, scores: Any, y: Any) -> Any:
+    """Whether another label than y would be predicted."""
+    return margin < 0 or (margin == 0 and loses_tie(task, scores, y))
+
+
+@verb(0)
+def loses_tie(task: Any, scores: Any, y: Any) -> Any:
+    """Whether y is not predicted though no score is larger: a score of 0 means the second of two classes, and of many the first wins.
+    Numbers have no ties."""
+
+
+@loses_tie.form(TwoClasses)
+@loses_tie.form(CostsOfTwo)
+def _(task: Any, scores: Any, y: Any) -> Any:
+    return y < 0
+
+
+@loses_tie.form(Targets)
+def _(task: Any, scores: Any, y: Any) -> Any:
+    return False
+
+
+@loses_tie.form(ManyClasses)
+def _(task: Any, scores: Any, y: Any) -> Any:
+    return rival(scores, y) < y
 
 
 @verb(0)

@@ -1,4 +1,4 @@
-"""Streams made up on the spot: known concepts, known drift, any length."""
+"""Generated streams: known concepts, known drift, any length."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ SEA_THRESHOLDS = (8.0, 9.0, 7.0, 9.5)
 def rotating_xor(
     n: int = 1000, rotate_every: int = 100, *, angle: float = np.pi / 18, deviation: float = 0.3, random_state: Any = None
 ) -> tuple[Array, Array]:
-    """Four Gaussians at the corners of a square, two classes crosswise, turned counterclockwise every `rotate_every` examples.
+    """Four Gaussians at the corners of a square, opposite corners in one class, turned counterclockwise every `rotate_every` examples.
 
-    The corners are (±1, ±1); class 1 has the two where the signs differ. No straight line separates the classes, and their
-    turning makes yesterday's boundary wrong: the test of adaptation in section 4.2 of the PAMO paper, which gives the design
-    but no figures. With the angle chosen here, ten degrees, the tenth hundred is turned by ninety: the classes have changed
-    places. With the deviation chosen here, about one example in twelve hundred lies on the wrong side of the best boundary.
+    The corners are (±1, ±1); class 1 has the two where the signs differ. No straight line separates the classes, and every
+    turn makes the earlier boundary wrong. This is the test of adaptation in section 4.2 of the PAMO paper, which describes it
+    but gives no numbers. With the angle chosen here, ten degrees, the tenth hundred is turned by ninety: the classes have
+    changed places. With the deviation chosen here, about one example in twelve hundred lies on the wrong side of the best boundary.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ def rotating_xor(
 def sea(n: int = 50_000, noise: float = 0.1, *, random_state: Any = None) -> tuple[Array, Array]:
     """The SEA concepts: class 1 where the first two of three features sum to at most a threshold, which jumps three times.
 
-    The features are uniform in [0, 10), the quarters of the stream have the thresholds 8, 9, 7 and 9.5; the third feature means
-    nothing. `noise` is the share of labels that are flipped. W. N. Street and Y. Kim, A streaming ensemble algorithm (SEA) for
-    large-scale classification, KDD 2001.
+    The features are uniform in [0, 10), the quarters of the stream have the thresholds 8, 9, 7 and 9.5; the third feature is
+    irrelevant. `noise` is the share of labels that are flipped. W. N. Street and Y. Kim, A streaming ensemble algorithm
+    (SEA) for large-scale classification, KDD 2001.
 
     Examples
     --------

@@ -33,7 +33,7 @@ class Dataset:
 
     `X` is a CSR array or a dense array of float64 (float32 for images, a list of str for texts); `y` is float64, or text where
     the labels are words. `X_test` and `y_test` are None where the data has no test part. `task` is "binary", "multiclass" or
-    "regression", and `about` says what to know before learning.
+    "regression", and `about` says what one should know before learning.
     """
 
     name: str
@@ -64,10 +64,10 @@ def names() -> list[str]:
 def load(name: str, *, folder: str | os.PathLike[str] | None = None) -> Dataset:
     """A data set by its name.
 
-    Its files, plain or packed as .xz, .bz2 or .gz, are looked for in `folder`, then in the folder that the environment variable
-    ONEPASS_DATA names, then in the cache (`onepass` in XDG_CACHE_HOME or ~/.cache). What is in none of them is fetched from the
-    LIBSVM site into the cache, if it is there, and kept only if its checksum is right, where one is known. The data sets inside
-    scikit-learn need no files.
+    Its files, plain or compressed as .xz, .bz2 or .gz, are looked for in `folder`, then in the folder that the environment
+    variable ONEPASS_DATA names, then in the cache (`onepass` in XDG_CACHE_HOME or ~/.cache). A file that is in none of them is
+    downloaded from the LIBSVM site into the cache, if the site has it, and kept only if its checksum is right, where one is
+    known. The data sets inside scikit-learn need no files.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ from onepass.base.parameters import COUNT, NOT_NEGATIVE, POSITIVE, among, parame
 from onepass.base.state import Array
 from onepass.compiled.borrow import borrowed, keep_alive
 from onepass.compiled.compiler import entry_point, routine
-from onepass.compiled.hedge import candidate, part, side_by_side
+from onepass.compiled.hedge import candidates, part, side_by_side
 from onepass.compiled.rows import add_outer, project, row, unit
 from onepass.compiled.rules import PASSIVE, UPDATED, blend, learn, mix, rival, score, scratch
 
@@ -233,14 +233,8 @@ def _(m: Any, other: Any, share: Any) -> Any:
 # --- candidates side by side ---
 
 
-@candidate.form(Binary)
-def _(m: Any, i: Any) -> Any:
-    return Binary(m.U[i], m.w[i], m.C[i], m.C_r[i], m.alpha, m.epsilon, m.always, m.select)
-
-
-@candidate.form(Multiclass)
-def _(m: Any, i: Any) -> Any:
-    return Multiclass(m.U[i], m.W[i], m.C[i], m.C_r[i], m.alpha, m.epsilon, m.always, m.select)
+candidates(Binary, "U w C C_r")
+candidates(Multiclass, "U W C C_r")
 
 
 @side_by_side.form(Scratch)
@@ -395,7 +389,7 @@ class PAMOClassifier(Classifier, SelfTuning, _MaxOut):
         C_r = C if self.C_r is None else np.full_like(C, self.C_r)[()]  # one for each candidate, if there are any
         Record, weights = (Binary, "w") if state.form == "binary" else (Multiclass, "W")
         record = Record(arrays["U"], arrays[weights], C, C_r, alpha, float(self.epsilon), always, select)
-        return self._hedged(record, state.form, arrays)
+        return self._hedged(record, self._task(state), arrays)
 
     def _embedding(self, state: State) -> Array:
         U = super()._embedding(state)

@@ -27,14 +27,14 @@ from onepass.evaluate.tally import Curve
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Tabled):
-    """What came of a comparison.
+    """The result of a comparison.
 
     Attributes
     ----------
     metric : str
         What was measured.
     results : dict
-        results[model] has an array of one number a permutation for each of "online" (the metric before learning, over the whole
+        results[model] has an array with one number per permutation for each of "online" (the metric before learning, over the whole
         pass), "test" (the metric on the test data, if there was any), "updates" (if the model counts them) and "seconds".
     curves : Curve
         The metric along the pass, the mean over the permutations, by model.
@@ -80,7 +80,7 @@ class Comparison(Tabled):
         }
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write one line a model: the means and deviations, and the settings, where there are any."""
+        """Write one line per model: the means and deviations, and the settings, where there are any."""
         columns = self._columns()
         with open(path, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
@@ -153,8 +153,8 @@ def compare(
 ) -> Comparison:
     """Run each model over several permutations of the data, the same ones for every model.
 
-    Each run is one pass of a fresh clone: every example is predicted, then learned from. With `test` the model is asked about
-    those examples after its pass. The time of a run is what the model took; compiling and tuning are not counted.
+    Each run is one pass of a fresh clone: every example is predicted, then learned from. With `test` the model predicts those
+    examples after its pass. The time of a run is the time that the model took; compiling and tuning are not counted.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def compare(
     points : int
         How many points the curves have at most.
     callback : callable, optional
-        Called with the number of runs done and of all runs, after each run; runs that tune count, too.
+        Called after each run with the number of runs done and the number of all runs; runs that tune count, too.
 
     Returns
     -------

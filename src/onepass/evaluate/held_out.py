@@ -12,7 +12,7 @@ from onepass.evaluate.tally import Tally
 
 
 class HeldOut:
-    """One metric, of everything that models are asked about; `labels` are all that can come up, None for regression.
+    """One metric of everything that models predict; `labels` are all labels that can occur, None for regression.
 
     A label that a model has never learned is a mistake, and to the log loss it had the probability 0.
     """

@@ -1,7 +1,7 @@
 """Metrics as functions of sums over examples.
 
 Each built-in metric is computed from a few sums: how often each label was true, was predicted and was hit; or the absolute and
-squared errors; or the log loss. Sums over pieces of a stream add up, so a metric costs a few array operations a block of
+squared errors; or the log loss. Sums over pieces of a stream add up, so a metric costs a few array operations per block of
 examples, and its value is known at every cut at once: the functions here take sums with any number of leading axes.
 """
 

@@ -19,10 +19,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
 from onepass.base import Learner
+from onepass.base.engine import Piece
 from onepass.base.estimator import are_named
 from onepass.base.inputs import as_csr, from_csr
 from onepass.base.labels import classes_of, encode_labels, label_array
-from onepass.base.learner import Piece
 from onepass.datasets import Dataset
 from onepass.evaluate.feeding import door_of, is_ours, rows_for, steps_of
 from onepass.evaluate.metrics import LOSS_METRICS, Array
@@ -37,16 +37,16 @@ SMALLEST = 1e-15  # a probability of 0 counts as this much: its logarithm must b
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prequential:
-    """What came of a run over a stream.
+    """The result of a run over a stream.
 
     Attributes
     ----------
     metrics : dict
         The metrics of the whole stream, by name.
     curve : Curve
-        The metrics of the stream up to each of some positions.
+        The metrics of everything up to each of a number of positions.
     window_curve : Curve or None
-        The metrics of the window that ends at each of some positions, if a window was asked for.
+        The metrics of the window that ends at each of a number of positions, if a window was asked for.
     n : int
         The number of examples.
     seconds : float
@@ -90,7 +90,7 @@ def prequential(
     points: int = 512,
     callback: Callable[[int, dict[str, float]], object] | None = None,
 ) -> Prequential:
-    """Run a model over a stream: predict each example, account for the prediction, learn from the example.
+    """Run a model over a stream: predict each example, count the prediction in the metrics, then learn from the example.
 
     The result is the same however the stream is cut into chunks. The model goes on from where it is, and has learned from the
     whole stream afterwards.
@@ -98,8 +98,8 @@ def prequential(
     Parameters
     ----------
     model : learner
-        Any learner of this library. Slower, one call an example: any estimator with `partial_fit`, and for pairs of dict and
-        label any object with `predict_one` and `learn_one`.
+        Any learner of this library. Also, but slower, with one call per example: any estimator with `partial_fit`, and for pairs
+        of dict and label any object with `predict_one` and `learn_one`.
     stream : (X, y), or an iterable
         A pair of arrays; chunks with `.X` and `.y`, as `onepass.streams.open` yields them, or pairs (X, y); or pairs (x, y) of
         a dict of features and its label, as river has them. X is an array, a CSR matrix, a data frame or a list of dicts.
@@ -108,17 +108,17 @@ def prequential(
         mean over them), "log_loss" (where the model gives probabilities); "mae", "rmse" for regression; or objects with
         river's `update(y_true, y_pred)` and `get()`. The mistake rate, or the MAE for regression, if not given.
     window : int, optional
-        Compute the metrics of windows of so many examples as well. Windows do not overlap: one ends where the next begins. The
+        Also compute the metrics of windows of this many examples. Windows do not overlap: one ends where the next begins. The
         last may have fewer examples.
     delay : int
         How many further examples are predicted before the label of an example arrives and it is learned from. The labels that
         are still missing at the end of the stream arrive then. A label that the model can't predict yet, because none has
         arrived, counts as a mistake; a number, as 0.
     classes : list, optional
-        All labels that can occur. If they are not given, a fresh model takes them in as they come up, whatever the stream is made of:
-        nobody looks ahead.
+        All labels that can occur. If they are not given, a fresh model adds them as they appear, even where all of the data is in
+        memory: no label is looked at ahead of its turn.
     points : int
-        How many points the curves have at most. When that many are reached, every second is dropped and their spacing doubled.
+        How many points the curves have at most. When there are that many, every second one is dropped and the spacing is doubled.
     callback : callable, optional
         Called now and then with the number of examples so far and their metrics.
 

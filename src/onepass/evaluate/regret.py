@@ -52,8 +52,9 @@ class Regret:
     intercept : float
         Its intercept; 0 if the learner has none.
     gap : float
-        By how much, at most, the best model could be better than the one found: no weights in the ball have a loss of less than
-        `best[-1] - gap`. Without a radius the ball is that of the comparator itself, features being scaled to a mean square of 1.
+        How much better, at most, the best model could be than the one that was found: no weights in the ball have a loss of less
+        than `best[-1] - gap`. Without a radius, the ball is as large as the norm of the comparator, with features scaled to a
+        mean square of 1.
     """
 
     loss: str
@@ -81,8 +82,8 @@ class Regret:
 def regret(learner: Any, data: Any, *, loss: str | None = None, radius: float | None = None) -> Regret:
     """Run a learner once over data, in its order, and compare its losses with those of the best fixed linear model.
 
-    The best model is linear in the rows as they are given, with an intercept if the learner has one. It may have any weights, or
-    those of a ball (the intercept included), as regret bounds have it.
+    The best model is linear in the rows as they are given, with an intercept if the learner has one. Its weights may be any, or
+    only those in a ball (the intercept included), as in regret bounds.
 
     Parameters
     ----------
@@ -91,8 +92,8 @@ def regret(learner: Any, data: Any, *, loss: str | None = None, radius: float | 
     data : (X, y)
         The stream: dense or CSR.
     loss : str, optional
-        For classes, m being the margin: "hinge" max(0, 1 - m), "squared_hinge", "log" log(1 + exp(-m)), or "squared" (1 - m)^2;
-        for numbers, e being the error: "squared" e^2, "absolute" |e|, or "epsilon_insensitive" max(0, |e| - epsilon) with the
+        For classes, where m is the margin: "hinge" max(0, 1 - m), "squared_hinge", "log" log(1 + exp(-m)), or "squared" (1 - m)^2;
+        for numbers, where e is the error: "squared" e^2, "absolute" |e|, or "epsilon_insensitive" max(0, |e| - epsilon) with the
         learner's epsilon. If not given, the learner's own: its `loss` if it has one; else "hinge" for classes, and for numbers
         "epsilon_insensitive" if it has an epsilon and "squared" if not.
     radius : float, optional

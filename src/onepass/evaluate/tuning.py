@@ -39,7 +39,7 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tuning(Tabled):
-    """What came of a search for parameters.
+    """The result of a search for parameters.
 
     Attributes
     ----------
@@ -50,9 +50,9 @@ class Tuning(Tabled):
     n : int
         The number of examples.
     candidates : list of Candidate
-        All that was tried, in this order, each with `params` and `score`; the score is NaN where the learner diverged.
+        All that were tried, in this order, each with `params` and `score`; the score is NaN where the learner diverged.
     best : int
-        The place of the winner among them; `best_params` and `best_score` are its.
+        The position of the winner among them, whose parameters and score are `best_params` and `best_score`.
     learner : learner
         A fresh learner with these parameters.
     """
@@ -103,9 +103,9 @@ class Tuning(Tabled):
 
 
 def standard_grid(model: Any) -> dict[str, list[Any]]:
-    """What is usually tried for a model: the values that LIBOL tries, by the names that `set_params` takes.
+    """The usual grid for a model: the values that LIBOL tries, under the names that `set_params` takes.
 
-    Empty for a model that has nothing to choose.
+    Empty for a model without a parameter that is usually tuned.
 
     >>> from onepass import PAClassifier, StandardScaler, pipeline
     >>> standard_grid(pipeline(StandardScaler(), PAClassifier()))
@@ -135,14 +135,14 @@ def tune(
 
     The protocol "libol" is that of the LIBOL library: all candidates make one pass over the same random permutation of the data,
     and the metric is that of the predictions from before each example was learned from. The parameters are searched one after
-    another, in the order of the grid: each search keeps the winners of those before it, and what comes later is as the learner
-    has it. Among equals the last value wins.
+    another, in the order of the grid: each search keeps the winners of the earlier ones, and leaves the later ones as they are
+    in the learner. Among equals the last value wins.
 
-    The protocol "stream" is the same search over the data in its own order, with nothing known beforehand: what `prequential`, and
-    `onepass learn`, then measure of the winner is the figure that it won with.
+    The protocol "stream" is the same search over the data in its own order, with nothing known beforehand: `prequential` and
+    `onepass learn` then measure for the winner exactly the score that it won with.
 
-    The protocol "cv" is k-fold cross-validation: all combinations of the grid are fitted to all folds but one and asked about
-    that one, and the metric is that of all these predictions together. The folds are shuffled, and stratified for classifiers.
+    The protocol "cv" is k-fold cross-validation: all combinations of the grid are fitted to all folds but one and predict
+    that one, and the metric is taken over all these predictions together. The folds are shuffled, and stratified for classifiers.
     Among equals the first combination wins, as in scikit-learn.
 
     A candidate that diverges loses. The result does not depend on the number of threads.
@@ -150,7 +150,7 @@ def tune(
     Parameters
     ----------
     learner : learner
-        What to tune; it is left alone.
+        What to tune; it is not changed.
     grid : dict
         Name -> values to try, with names as `set_params` takes them. For "cv" also a list of such dicts.
     data : (X, y)
@@ -166,7 +166,7 @@ def tune(
     jobs : int, optional
         How many candidates are run at the same time, each in a thread of its own; as many as there are cores, if not given.
     callback : callable, optional
-        Called with the number of runs done and of all runs, as they are done.
+        Called after each run with the number of runs done and the number of all runs.
 
     Returns
     -------

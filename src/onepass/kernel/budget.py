@@ -249,7 +249,7 @@ class Forgetron(WithBudget, Classifier):
         return {"pairs", "response"}
 
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
-        return Shrinking(self._task(state.form), arrays["A"], self._support(state, arrays), arrays["progress"])
+        return Shrinking(self._task(state), arrays["A"], self._support(state, arrays), arrays["progress"])
 
     def _weights_are_switches(self) -> bool:
         return True
@@ -318,7 +318,7 @@ class Projectron(KernelModel, Classifier):
         more = self._most() + 1
         price = np.sqrt(more / np.log(more)) / 4 if self.budget is not None else 0.0
         return Projecting(
-            self._task(state.form), arrays["A"], self._support(state, arrays), float(threshold), bool(self.plus), float(price)
+            self._task(state), arrays["A"], self._support(state, arrays), float(threshold), bool(self.plus), float(price)
         )
 
     def _weights_are_switches(self) -> bool:
@@ -382,9 +382,7 @@ class BudgetPA(WithBudget, Classifier):
 
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         strategy = STRATEGIES[self.strategy]
-        return Budget(
-            self._task(state.form), arrays["A"], self._support(state, arrays), float(self.C), strategy, arrays["nearest"]
-        )
+        return Budget(self._task(state), arrays["A"], self._support(state, arrays), float(self.C), strategy, arrays["nearest"])
 
     @property
     def _grid(self) -> dict[str, tuple[Any, ...]]:

@@ -312,7 +312,7 @@ class BOGD(Shrinking, WithBudget, Classifier):
 
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         steps = float(self.rate), float(self.lam), float(self.limit), self.sampling == "weighted"
-        return Sampling(self._task(state.form), arrays["A"], self._support(state, arrays), *steps)
+        return Sampling(self._task(state), arrays["A"], self._support(state, arrays), *steps)
 
     @property
     def _grid(self) -> dict[str, tuple[Any, ...]]:
@@ -366,7 +366,7 @@ class BSGD(WithBudget, Classifier):
 
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         Record = Merging if self.maintenance == "merge" else Pegasos
-        return Record(self._task(state.form), arrays["A"], self._support(state, arrays), float(self.lam))
+        return Record(self._task(state), arrays["A"], self._support(state, arrays), float(self.lam))
 
     @property
     def _grid(self) -> dict[str, tuple[Any, ...]]:
@@ -411,7 +411,7 @@ class NOGD(WithBudget, Classifier):
 
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         rank = int(self.budget if self.rank is None else self.rank)
-        return Landmarks(self._task(state.form), arrays["A"], self._support(state, arrays), float(self.rate), rank)
+        return Landmarks(self._task(state), arrays["A"], self._support(state, arrays), float(self.rate), rank)
 
     @property
     def _grid(self) -> dict[str, tuple[Any, ...]]:

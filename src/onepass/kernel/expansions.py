@@ -23,7 +23,7 @@ import numpy as np
 from onepass.base import Classifier, Regressor, State
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.parameters import POSITIVE, among, parameter, parametric
-from onepass.compiled.losses import Targets, judge
+from onepass.compiled.losses import judge
 from onepass.compiled.passive_aggressive import VARIANTS, tau
 from onepass.compiled.rules import FULL, PASSIVE, TOO_LARGE, UPDATED
 from onepass.compiled.support import expansion, has_capacity, insert, itself, shrink_all
@@ -98,7 +98,7 @@ class KernelPerceptron(Budgeted, Classifier):
     """
 
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
-        return Perceptron(self._task(state.form), arrays["A"], self._support(state, arrays))
+        return Perceptron(self._task(state), arrays["A"], self._support(state, arrays))
 
     def _weights_are_switches(self) -> bool:
         return True
@@ -121,7 +121,7 @@ class _PassiveAggressive(Budgeted):
 
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         step = float(self.C), VARIANTS[self.variant]
-        return PassiveAggressive(self._task(state.form), arrays["A"], self._support(state, arrays), *step)
+        return PassiveAggressive(self._task(state), arrays["A"], self._support(state, arrays), *step)
 
     def _weights_are_switches(self) -> bool:
         return self.variant == "hard"
@@ -190,9 +190,6 @@ class KernelPARegressor(_PassiveAggressive, Regressor):
         " A_i^2 k(x_i, x_i)."
     )
 
-    def _task(self, form: str) -> Any:
-        return Targets(1.0, float(self.epsilon))
-
 
 @parametric
 class KernelOGD(Shrinking, Budgeted, Classifier):
@@ -218,7 +215,7 @@ class KernelOGD(Shrinking, Budgeted, Classifier):
     lam: float = parameter()
 
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
-        return Gradient(self._task(state.form), arrays["A"], self._support(state, arrays), float(self.rate), float(self.lam))
+        return Gradient(self._task(state), arrays["A"], self._support(state, arrays), float(self.rate), float(self.lam))
 
     @property
     def _grid(self) -> dict[str, tuple[Any, ...]]:

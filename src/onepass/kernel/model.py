@@ -22,7 +22,6 @@ from onepass.base.parameters import NOT_NEGATIVE, POSITIVE, among, parameter, pa
 from onepass.base.state import Array
 from onepass.compiled import support as book
 from onepass.compiled.kernels import KERNELS, Custom, Given, Kernel
-from onepass.compiled.losses import ManyClasses, TwoClasses
 from onepass.compiled.support import POLICIES, Dense, Numbered, Sparse, Support
 
 # CSR rows of so many features at the most are kept as dense columns, which are compared ten times faster.
@@ -225,9 +224,6 @@ class KernelModel(Learner):
         own = {name: arrays[name] for name in names}
         limits = {"budget": self._most(), "guests": self._guests(), "policy": self._policy()}
         return Support(kernel, store, **own, **limits, seed=state.seed)
-
-    def _task(self, form: str) -> Any:
-        return ManyClasses(2.0) if form == "multiclass" else TwoClasses(1.0)
 
     def _weights(self, sample_weight: Any, n: int) -> Array | None:
         weights = super()._weights(sample_weight, n)

@@ -89,7 +89,7 @@ class SparsePA(KernelModel, Classifier):
 
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         shape = float(self.C), float(self.alpha), float(self.beta)
-        return Sampled(self._task(state.form), arrays["A"], self._support(state, arrays), *shape)
+        return Sampled(self._task(state), arrays["A"], self._support(state, arrays), *shape)
 
     def _advice(self) -> str:
         return "a larger beta"

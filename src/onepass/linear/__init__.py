@@ -1,20 +1,20 @@
 """Linear learners."""
 
-from onepass.linear.gradient import Adaline, AdalineRegressor, OGDClassifier, OGDRegressor
-from onepass.linear.margin import ALMA, MIRA, ROMMA
+from onepass.linear.adaline import Adaline, AdalineRegressor
+from onepass.linear.alma import ALMA
+from onepass.linear.arow import AROWClassifier, AROWRegressor
+from onepass.linear.confidence_weighted import CWClassifier, SCWClassifier
+from onepass.linear.gradient import OGDClassifier, OGDRegressor
+from onepass.linear.iellip import IELLIPClassifier
+from onepass.linear.mira import MIRA
 from onepass.linear.multilabel import PAMultilabel
+from onepass.linear.narow import NAROWClassifier
+from onepass.linear.nherd import NHERDClassifier
 from onepass.linear.passive_aggressive import PAClassifier, PARegressor
-from onepass.linear.perceptron import Perceptron, ShiftingPerceptron
-from onepass.linear.second_order import (
-    AROWClassifier,
-    AROWRegressor,
-    CWClassifier,
-    IELLIPClassifier,
-    NAROWClassifier,
-    NHERDClassifier,
-    SCWClassifier,
-    SecondOrderPerceptron,
-)
+from onepass.linear.perceptron import Perceptron
+from onepass.linear.romma import ROMMA
+from onepass.linear.second_order_perceptron import SecondOrderPerceptron
+from onepass.linear.shifting import ShiftingPerceptron
 from onepass.linear.uniclass import PAUniclass
 
 __all__ = [

@@ -1,18 +1,41 @@
-"""What all linear models have: weights that can be read."""
+"""What all linear models have: weights, which can be read."""
 
 from __future__ import annotations
 
-from onepass.base import Learner
+from collections.abc import Mapping
+from typing import Any
+
+from onepass.base import Field, Learner, State
 from onepass.base.state import Array
 
 
 class LinearModel(Learner):
     """Weights `w` (one score) or `W` (a score a class), slot 0 for the intercept."""
 
+    # --- what a subclass says ---
+
+    def _linear_record(self, w: Any, task: Any, arrays: Mapping[str, Any]) -> Any:
+        """The record of the rule, of the weights, the task and the other arrays."""
+        raise NotImplementedError
+
+    def _fields_beside(self, form: str) -> dict[str, Field]:
+        """The arrays of the state beside the weights."""
+        return {}
+
+    # --- what the base asks ---
+
+    def _fields(self, form: str) -> dict[str, Field]:
+        axes = "classes features" if form == "multiclass" else "features"
+        return {_name(form): Field(axes, additive=True), **self._fields_beside(form)}
+
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
+        return self._linear_record(arrays[_name(state.form)], self._task(state), arrays)
+
+    # --- what users read ---
+
     def _weights_now(self) -> Array:
         state = self._attribute("coef_")
-        name = "W" if state.form == "multiclass" else "w"
-        return self._averaged(state, name)[..., : state.n_features + 1]
+        return self._averaged(state, _name(state.form))[..., : state.n_features + 1]
 
     @property
     def coef_(self) -> Array:
@@ -26,3 +49,8 @@ class LinearModel(Learner):
         """The intercepts that predict: (1,), or (K,) where there are K rows of weights."""
         weights = self._weights_now()[..., 0]
         return weights.reshape(-1).copy()
+
+
+def _name(form: str) -> str:
+    """The name of the weights in the state."""
+    return "W" if form == "multiclass" else "w"

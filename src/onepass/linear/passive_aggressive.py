@@ -12,128 +12,27 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from onepass.base import Classifier, Field, Learner, Regressor, SelfTuning, State
+from onepass.base import Classifier, Learner, Regressor, SelfTuning, State
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.parameters import POSITIVE, among, parameter, parametric
 from onepass.base.state import Array
-from onepass.compiled.average import at
-from onepass.compiled.hedge import Prices, candidate
-from onepass.compiled.linear import linear
+from onepass.compiled.hedge import Prices, candidates
+from onepass.compiled.linear import rule
+from onepass.compiled.losses import CostsOfMany, CostsOfTwo
 from onepass.compiled.passive_aggressive import VARIANTS, tau
-from onepass.compiled.rows import add, sqnorm
-from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, mistaken, rival
 from onepass.linear.model import LinearModel
 
-Binary = namedtuple("Binary", "w C variant")
-Multiclass = namedtuple("Multiclass", "W C variant")
-CostBinary = namedtuple("CostBinary", "w C variant margins max_loss")
-CostMulticlass = namedtuple("CostMulticlass", "W C variant margins max_loss")
-Regression = namedtuple("Regression", "w C variant epsilon")
+PA = namedtuple("PA", "w task C variant")
 
 
-linear(Binary, Multiclass, CostBinary, CostMulticlass, Regression)
+@rule(PA)
+def _(m: Any, loss: Any, norm2: Any, weight: Any) -> Any:
+    """Sections 3 (two classes), 5 (numbers), 8 (many classes, against the best wrong label) and the cost-sensitive one: the smallest
+    step after which the example would have no loss, or for PA-I and PA-II a shorter one."""
+    return tau(m.variant, weight * m.C, loss, norm2)
 
 
-@learn.form(Binary)
-def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
-    """Section 3. loss = max(0, 1 - y w.x); w += tau y x."""
-    loss = 1 - y * s.scores[0]
-    if loss <= 0:
-        return PASSIVE
-    norm2 = sqnorm(x)
-    if not norm2 < np.inf:
-        return TOO_LARGE
-    add(m.w, y * tau(m.variant, weight * m.C, loss, norm2), x)
-    return UPDATED
-
-
-@learn.form(Multiclass)
-def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
-    """Section 8, against the best wrong label r. loss = max(0, 1 - (W_y - W_r).x); W_y += tau x, W_r -= tau x."""
-    r = rival(s.scores, y)
-    if r < 0:
-        return PASSIVE
-    loss = 1 - (s.scores[y] - s.scores[r])
-    if loss <= 0:
-        return PASSIVE
-    norm2 = 2 * sqnorm(x)
-    if not norm2 < np.inf:
-        return TOO_LARGE
-    step = tau(m.variant, weight * m.C, loss, norm2)
-    add(at(m.W, y), step, x)
-    add(at(m.W, r), -step, x)
-    return UPDATED
-
-
-@learn.form(CostBinary)
-def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
-    """Cost-sensitive classification with two labels, w being W_1 - W_0. loss = margin - y w.x, margin = sqrt(rho(y, other label))."""
-    if not m.max_loss and not mistaken(s.scores[0], y):
-        return PASSIVE
-    loss = (m.margins[1, 0] if y > 0 else m.margins[0, 1]) - y * s.scores[0]
-    if loss <= 0:
-        return PASSIVE
-    norm2 = sqnorm(x)
-    if not norm2 < np.inf:
-        return TOO_LARGE
-    add(m.w, y * tau(m.variant, weight * m.C, loss, norm2), x)
-    return UPDATED
-
-
-@learn.form(CostMulticlass)
-def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
-    """Cost-sensitive classification, against the label q that is predicted, or the one with the largest loss.
-    loss = margin - (W_y - W_q).x, margin = sqrt(rho(y, q)); W_y += tau x, W_q -= tau x."""
-    margins = m.margins[y]
-    q, best = 0, -np.inf
-    for k in range(len(s.scores)):
-        value = s.scores[k] + (margins[k] if m.max_loss else 0.0)
-        if value > best:
-            q, best = k, value
-    loss = margins[q] - (s.scores[y] - s.scores[q])
-    if loss <= 0:
-        return PASSIVE
-    norm2 = 2 * sqnorm(x)
-    if not norm2 < np.inf:
-        return TOO_LARGE
-    step = tau(m.variant, weight * m.C, loss, norm2)
-    add(at(m.W, y), step, x)
-    add(at(m.W, q), -step, x)
-    return UPDATED
-
-
-@learn.form(Regression)
-def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
-    """Section 5. loss = max(0, |y - w.x| - epsilon); w += sign(y - w.x) tau x."""
-    error = y - s.scores[0]
-    loss = abs(error) - m.epsilon
-    if loss <= 0:
-        return PASSIVE
-    norm2 = sqnorm(x)
-    if not norm2 < np.inf:
-        return TOO_LARGE
-    add(m.w, np.sign(error) * tau(m.variant, weight * m.C, loss, norm2), x)
-    return UPDATED
-
-
-@candidate.form(Binary)
-def _(m: Any, i: Any) -> Any:
-    return Binary(at(m.w, i), m.C[i], m.variant)
-
-
-@candidate.form(Multiclass)
-def _(m: Any, i: Any) -> Any:
-    return Multiclass(at(m.W, i), m.C[i], m.variant)
-
-
-@candidate.form(CostBinary)
-def _(m: Any, i: Any) -> Any:
-    return CostBinary(at(m.w, i), m.C[i], m.variant, m.margins, m.max_loss)
-
-
-@candidate.form(CostMulticlass)
-def _(m: Any, i: Any) -> Any:
-    return CostMulticlass(at(m.W, i), m.C[i], m.variant, m.margins, m.max_loss)
+candidates(PA, "w C")
 
 
 @parametric
@@ -229,26 +128,23 @@ class PAClassifier(Classifier, SelfTuning, PassiveAggressive, LinearModel):
 
     _candidates: ClassVar[tuple[float, ...]] = tuple(4.0**k for k in range(-5, 2))
     _relative: ClassVar[bool] = True
-    _forms: ClassVar[dict[str, dict[str, Field]]] = {
-        "binary": {"w": Field("features", additive=True)},
-        "multiclass": {"W": Field("classes features", additive=True)},
-    }
 
-    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
-        step: Any = self._aggressiveness(), VARIANTS[self.variant]
-        Record: Any = Binary if state.form == "binary" else Multiclass
-        if self.costs is not None:
-            step = *step, self._margins(state), self.update == "max_loss"
-            Record = CostBinary if state.form == "binary" else CostMulticlass
-        return self._hedged(Record(arrays["w" if state.form == "binary" else "W"], *step), state.form, arrays)
+    def _linear_record(self, w: Any, task: Any, arrays: Mapping[str, Any]) -> Any:
+        return self._hedged(PA(w, task, self._aggressiveness(), VARIANTS[self.variant]), task, arrays)
+
+    def _task(self, state: State) -> Any:
+        if self.costs is None:
+            return super()._task(state)
+        margins, max_loss = self._margins(state), self.update == "max_loss"
+        return CostsOfMany(2.0, margins, max_loss) if state.form == "multiclass" else CostsOfTwo(1.0, margins, max_loss)
 
     def _weights_now(self) -> Array:
         weights = super()._weights_now()
         return np.tensordot(self.C_shares_, weights, 1) if "shares" in self._attribute("coef_").arrays else weights
 
-    def _stakes(self, form: str) -> Any:
+    def _stakes(self, task: Any) -> Any:
         if self.costs is None:
-            return super()._stakes(form)
+            return super()._stakes(task)
         costs = np.asarray(self.costs, np.float64)
         return Prices(costs / max(costs.max(), np.finfo(float).tiny))
 
@@ -307,7 +203,5 @@ class PARegressor(Regressor, PassiveAggressive, LinearModel):
 
     epsilon: float = parameter()
 
-    _forms: ClassVar[dict[str, dict[str, Field]]] = {"regression": {"w": Field("features", additive=True)}}
-
-    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
-        return Regression(arrays["w"], float(self.C), VARIANTS[self.variant], float(self.epsilon))
+    def _linear_record(self, w: Any, task: Any, arrays: Mapping[str, Any]) -> Any:
+        return PA(w, task, float(self.C), VARIANTS[self.variant])

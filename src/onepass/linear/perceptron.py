@@ -9,101 +9,67 @@ from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import KW_ONLY
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from onepass.base import Classifier, Field
-from onepass.base.knowledge import Start
 from onepass.base.parameters import NOT_NEGATIVE, POSITIVE, among, parameter, parametric
 from onepass.base.state import SCALE, State
-from onepass.compiled.average import at
-from onepass.compiled.linear import linear
-from onepass.compiled.rows import add, sqnorm
-from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, mistaken, outdone, rival
+from onepass.compiled.linear import linear, move, of_many_scores
+from onepass.compiled.losses import judge, loses_tie, mistaken, unrivalled
+from onepass.compiled.rows import sqnorm
+from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, rival
 from onepass.compiled.scaled import shrink
-from onepass.linear.model import LinearModel
 from onepass.linear.passes import Passes
 
-MAX, UNIFORM, PROPORTIONAL = 0, 1, 2
-BLAME = {"max": MAX, "uniform": UNIFORM, "proportional": PROPORTIONAL}
-
 # into: where the steps go, which is w itself but for the batch perceptron.
-Binary = namedtuple("Binary", "w into margin rate keep")
-Multiclass = namedtuple("Multiclass", "W into margin rate keep blame")
-ShiftingBinary = namedtuple("ShiftingBinary", "w k lam")
-ShiftingMulticlass = namedtuple("ShiftingMulticlass", "W k lam")
+Rosenblatt = namedtuple("Rosenblatt", "w task into margin rate keep")
 
-linear(Binary, Multiclass, ShiftingBinary, ShiftingMulticlass)
+# All classes that come within `margin` of the label, or above it, lose: the same, or in proportion to how far they do.
+Blame = namedtuple("Blame", "length2 margin proportional")
 
-
-@learn.form(Binary)
-def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
-    """On a mistake, or a margin below the one asked for: w <- keep w + rate y x."""
-    if y * s.scores[0] >= m.margin and not mistaken(s.scores[0], y):
-        return PASSIVE
-    if not sqnorm(x) < np.inf:
-        return TOO_LARGE
-    if m.keep != 1:
-        shrink(m.w, m.keep)
-    add(m.into, weight * m.rate * y, x)
-    return UPDATED
+linear(Rosenblatt)
+of_many_scores(Blame)
 
 
-@learn.form(Multiclass)
-def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+@judge.form(Blame)
+def _(task: Any, scores: Any, y: Any, step: Any) -> Any:
     """Crammer and Singer's ultraconservative updates: what the label gains, the classes that are not below it lose."""
-    scores, r = s.scores, rival(s.scores, y)
-    if r < 0 or (scores[y] - scores[r] >= m.margin and not outdone(scores, y, r)):
-        return PASSIVE
-    if not sqnorm(x) < np.inf:
-        return TOO_LARGE
-    if m.keep != 1:
-        shrink(m.W, m.keep)
-    step = weight * m.rate
-    add(at(m.into, y), step, x)
-    if m.blame == MAX:
-        add(at(m.into, r), -step, x)
-        return UPDATED
-    floor, count, excess = scores[y] - m.margin, 0, 0.0
+    r = rival(scores, y)
+    if r < 0:
+        return unrivalled(scores)
+    floor, count, excess = scores[y] - task.margin, 0, 0.0
     for k in range(len(scores)):
         if k != y and scores[k] >= floor:
             count += 1
             excess += scores[k] - floor
     for k in range(len(scores)):
+        step[k] = 0
         if k != y and scores[k] >= floor:
-            share = 1 / count if m.blame == UNIFORM or excess == 0 else (scores[k] - floor) / excess
-            add(at(m.into, k), -step * share, x)
-    return UPDATED
+            step[k] = -((scores[k] - floor) / excess if task.proportional and excess != 0 else 1 / count)
+    step[y] = 1
+    margin = scores[y] - scores[r]
+    return margin, 1 - margin
 
 
-@learn.form(ShiftingBinary)
+@loses_tie.form(Blame)
+def _(task: Any, scores: Any, y: Any) -> Any:
+    return rival(scores, y) < y
+
+
+@learn.form(Rosenblatt)
 def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
-    """Cavallanti et al.: w <- (1 - lambda_k) w + lambda_k y x, lambda_k = lambda / (lambda + k)."""
-    if not mistaken(s.scores[0], y):
+    """On a mistake, or a margin below the one asked for: w <- keep w + rate y x."""
+    margin, _ = judge(m.task, s.scores, y, s.step)
+    if margin >= m.margin and not mistaken(m.task, margin, s.scores, y):
         return PASSIVE
     if not sqnorm(x) < np.inf:
         return TOO_LARGE
-    rate = m.lam / (m.lam + m.k[0])
-    shrink(m.w, 1 - rate)
-    add(m.w, rate * y, x)
-    m.k[0] += 1
-    return UPDATED
-
-
-@learn.form(ShiftingMulticlass)
-def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
-    r = rival(s.scores, y)
-    if r < 0 or not outdone(s.scores, y, r):
-        return PASSIVE
-    if not sqnorm(x) < np.inf:
-        return TOO_LARGE
-    rate = m.lam / (m.lam + m.k[0])
-    shrink(m.W, 1 - rate)
-    add(at(m.W, y), rate, x)
-    add(at(m.W, r), -rate, x)
-    m.k[0] += 1
+    if m.keep != 1:
+        shrink(m.w, m.keep)
+    move(m.task, m.into, weight * m.rate, s.step, x)
     return UPDATED
 
 
@@ -145,7 +111,7 @@ class Perceptron(Classifier, Passes):
     )
     multiclass: str = parameter(
         "max",
-        among(*BLAME),
+        among("max", "uniform", "proportional"),
         text="Which classes lose: the strongest one; all that score no less than the label, by the same amount; or these in"
         " proportion to how far they are above it.",
     )
@@ -157,65 +123,22 @@ class Perceptron(Classifier, Passes):
         if self.pocket and (self._averages() or self.mode == "batch"):
             raise ValueError("pocket=True keeps one of the weights along the way: leave `average` and mode='batch' out.")
 
-    def _fields(self, form: str) -> dict[str, Field]:
-        weights = Field("classes features" if form == "multiclass" else "features", additive=True)
-        return {"W" if form == "multiclass" else "w": weights, "scale": SCALE, **self._pending(form)}
+    def _fields_beside(self, form: str) -> dict[str, Field]:
+        return {"scale": SCALE, **self._pending(form)}
 
-    def _new_state(self, form: str, start: Start) -> State:
-        state = super()._new_state(form, start)
-        if self.pocket:
-            state.keep_best()
-        return state
-
-    def _companions(self) -> set[str]:
-        return super()._companions() | ({"pocket"} if self.pocket else set())
+    def _fields_of_options(self) -> dict[str, Field]:
+        pocket = {"pocket": Field("3", whole=True, beside=True)} if self.pocket else {}
+        return {**super()._fields_of_options(), **pocket}
 
     def _kept(self) -> float:
         return float(self.shrink)
 
-    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
+    def _task(self, state: State) -> Any:
+        if state.form != "multiclass" or self.multiclass == "max":
+            return super()._task(state)
+        return Blame(2.0, float(self.margin), self.multiclass == "proportional")
+
+    def _linear_record(self, w: Any, task: Any, arrays: Mapping[str, Any]) -> Any:
         batch = self.mode == "batch"
-        settings = (float(self.margin), float(self.rate), 1.0 if batch else float(self.shrink))
-        if state.form == "binary":
-            return Binary(arrays["w"], arrays["pending" if batch else "w"], *settings)
-        return Multiclass(arrays["W"], arrays["pending" if batch else "W"], *settings, BLAME[self.multiclass])
-
-
-@parametric
-class ShiftingPerceptron(Classifier, LinearModel):
-    r"""The shifting perceptron: it forgets, so that it can follow a concept that moves.
-
-    On the k-th mistake, k from 0: lambda_k = lambda / (lambda + k), w <- (1 - lambda_k) w + lambda_k y x. With more than two classes
-    the label's weights gain lambda_k x, and those of its strongest rival lose as much.
-    There is no loss to weigh, so sample weights may only be 0 or 1.
-
-    References
-    ----------
-    G. Cavallanti, N. Cesa-Bianchi, C. Gentile: Tracking the best hyperplane with a simple budget perceptron. COLT 2006, 483-498.
-
-    Examples
-    --------
-    >>> from onepass import ShiftingPerceptron
-    >>> model = ShiftingPerceptron(lam=2.0, fit_intercept=False).fit([[1.0, 0.0], [0.0, 3.0], [0.0, 3.0]], [0, 0, 1])
-    >>> model.coef_.round(3)
-    array([[-0.167,  0.5  ]])
-    """
-
-    lam: float = parameter(
-        1.0,
-        POSITIVE,
-        text="lambda: the larger, the faster the model forgets. With 1 the weights are the mean of y x over the mistakes.",
-    )
-
-    _forms: ClassVar[dict[str, dict[str, Field]]] = {
-        "binary": {"w": Field("features", additive=True), "scale": SCALE, "k": Field("one", exact=True)},
-        "multiclass": {"W": Field("classes features", additive=True), "scale": SCALE, "k": Field("one", exact=True)},
-    }
-
-    def _weights_are_switches(self) -> bool:
-        return True
-
-    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
-        if state.form == "binary":
-            return ShiftingBinary(arrays["w"], arrays["k"], float(self.lam))
-        return ShiftingMulticlass(arrays["W"], arrays["k"], float(self.lam))
+        keep = 1.0 if batch else float(self.shrink)
+        return Rosenblatt(w, task, arrays["pending"] if batch else w, float(self.margin), float(self.rate), keep)

@@ -1,4 +1,4 @@
-"""Plots in the shape of scikit-learn's displays. They need matplotlib: pip install "onepass[plot]"."""
+"""Plots in the style of scikit-learn's displays. They need matplotlib: pip install "onepass[plot]"."""
 
 from __future__ import annotations
 

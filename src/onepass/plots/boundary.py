@@ -17,7 +17,7 @@ TINT = 0.22  # how much of a label's colour its region has
 class DecisionBoundaryDisplay:
     """What a classifier of two features predicts everywhere, and the examples on top.
 
-    Make one with `from_model`.
+    Make one with `from_estimator`.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class DecisionBoundaryDisplay:
     ax_, figure_ : matplotlib axes and figure
     regions_ : list of contour sets, the region of each label that is predicted somewhere
     boundaries_ : list of contour sets, the lines between them
-    points_ : list of scatter plots, one a label; empty if there are no labels
+    points_ : list of scatter plots, one per label; empty if no labels were given
     """
 
     def __init__(self, classes: NDArray[Any], extent: tuple[float, float, float, float], margins: NDArray[Any]) -> None:
@@ -51,7 +51,7 @@ class DecisionBoundaryDisplay:
         extent: tuple[float, float, float, float] | None = None,
         resolution: int = 200,
     ) -> Self:
-        """Plot the boundary of a fitted classifier around the examples X, and these themselves if their labels are given.
+        """Plot the boundary of a fitted classifier around the examples X, and the examples themselves if their labels are given.
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ class DecisionBoundaryDisplay:
         y : array of shape (n,), optional
             Their labels.
         ax : matplotlib axes, optional
-            Where to plot; a figure of its own, if not given.
+            Where to plot; a new figure, if not given.
         extent : (left, right, bottom, top), optional
             The part of the plane to show, the same for several panels; around X, if not given.
         resolution : int

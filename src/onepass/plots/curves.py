@@ -1,4 +1,4 @@
-"""Learning curves: how a metric went along a stream."""
+"""Learning curves: a metric along a stream."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WARM_UP = 0.02
 
 
 class LearningCurveDisplay:
-    """Curves of one metric, one a learner, each labelled where it ends.
+    """Curves of one metric, one per learner, each labelled where it ends.
 
     Make one with `from_prequential` or `from_comparison`.
 
@@ -32,7 +32,7 @@ class LearningCurveDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib axes and figure
-    lines_ : list of matplotlib lines, one a learner
+    lines_ : list of matplotlib lines, one per learner
     """
 
     def __init__(self, curves: Mapping[str, tuple[Any, Any]], metric: str, drifts: Iterable[int] | None = None) -> None:
@@ -59,7 +59,7 @@ class LearningCurveDisplay:
         window : bool
             Plot the metric of windows instead of that of everything so far.
         ax : matplotlib axes, optional
-            Where to plot; a figure of its own, if not given.
+            Where to plot; a new figure, if not given.
         drifts : list of int, optional
             Positions to mark.
 
@@ -86,12 +86,12 @@ class LearningCurveDisplay:
 
     @classmethod
     def from_comparison(cls, comparison: Comparison, *, ax: Any = None) -> Self:
-        """Plot the mean curves of `onepass.evaluate.compare`, on `ax` or a figure of its own."""
+        """Plot the mean curves of `onepass.evaluate.compare`, on `ax` or on a new figure."""
         curves = {name: (comparison.curves.positions, values) for name, values in comparison.curves.values.items()}
         return cls(curves, comparison.metric).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the curves on `ax`, or on a figure of their own."""
+        """Draw the curves on `ax`, or on a new figure."""
         ax = axes(ax, 7.0, 4.0)
         from matplotlib.ticker import FuncFormatter, StrMethodFormatter
 

@@ -15,10 +15,10 @@ from sklearn.utils.metaestimators import _BaseComposition, available_if
 
 from onepass.base import Learner, ModelFileError, Stage
 from onepass.base.binding import Bound
+from onepass.base.engine import Piece
 from onepass.base.estimator import are_named
 from onepass.base.inputs import BLOCK_ROWS, Rows, one_row, rows_of
 from onepass.base.knowledge import WHOLE, Door
-from onepass.base.learner import Piece
 from onepass.base.saving import pack_steps, write
 from onepass.base.state import Array
 from onepass.base.tasks import table_door

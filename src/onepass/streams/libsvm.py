@@ -1,4 +1,4 @@
-"""LIBSVM text: `label index:value index:value ...`, one example a line, parsed to CSR by a compiled loop.
+"""LIBSVM text: `label index:value index:value ...`, one example per line, parsed to CSR by a compiled loop.
 
 What is read: any blanks between the parts, `# ...` to the end of the line, `qid:3` after the label (left out), blank lines,
 line ends of Unix and Windows, numbers with signs and exponents, each to the nearest float64. Indices start at 1 and ascend.

@@ -48,22 +48,23 @@ def open(
     Parameters
     ----------
     source : path, "-", binary file, (X, y), array, CSR matrix or data frame
-        What to read; "-" is standard input. Files may be packed with gzip, bzip2, xz or zstd: their first bytes tell.
+        What to read; "-" is standard input. Files may be compressed with gzip, bzip2, xz or zstd, which
+        their first bytes show.
     format : "libsvm", "csv", "tsv", "parquet", "jsonl" or "npz", optional
-        By default what the name ends in, and "libsvm" where that says nothing. CSV without a header (its first row is nothing
-        but numbers) has columns "0", "1", ... An .npz file holds X and y, or what `scipy.sparse.save_npz` writes and y.
+        By default it follows from the ending of the name, and is "libsvm" for other endings. CSV without a header (its first row
+        has only numbers) has columns "0", "1", ... An .npz file holds X and y, or what `scipy.sparse.save_npz` writes and y.
     chunk : int
-        Rows a chunk; the last one may have fewer.
+        Rows per chunk; the last chunk may have fewer.
     label : str, int or False, optional
         The column of the label, by name or position; False if there is none. By default the one column that is called label,
-        class, target or y, in any case of letters, else the last.
+        class, target or y, in upper or lower case, else the last column.
     drop : sequence of str
         Columns to leave out.
     features : int, optional
-        The number of columns of X, for all but tables with strings: those are frames, for a model that begins with
+        The number of columns of X. Not for tables with strings, which stay frames, for a model that begins with
         `onepass.Hasher`. By default LIBSVM chunks are as wide as the largest index so far.
     task : "classification" or "regression", optional
-        A regression reads the labels of a table as float64 from the start, and refuses strings.
+        For regression, the labels of a table are read as float64 from the start, and strings are refused.
     threads : bool
         Read and parse in other threads, a few chunks ahead; LIBSVM text in two of them.
     zero_based : bool

@@ -20,8 +20,8 @@ PATIENCE = 1.0  # seconds: a thread that waits for bytes from a terminal cannot 
 class Position:
     """Where a chunk comes from.
 
-    rows: how many rows came before it. line: the line of its first row, None where there are no lines. bytes: how many raw
-    bytes (packed, where the file is) had been read when it was made, None for what is in memory.
+    rows: how many rows came before it. line: the line of its first row, None where there are no lines. bytes: how many bytes of
+    the file (compressed, if the file is) had been read when the chunk was made, None for data in memory.
     """
 
     rows: int
@@ -36,7 +36,7 @@ class Chunk:
     X is a C-ordered array, a `csr_array`, or, for a table with strings, a data frame of the features: the user's own kind of
     frame, and a pyarrow table for files.
 
-    open_ended: whether later chunks may have more columns, as those of LIBSVM text may if nobody says how many there are.
+    open_ended: whether later chunks may have more columns, as those of LIBSVM text may if the number of features is not given.
     """
 
     X: Any
@@ -53,11 +53,11 @@ Chunks = Generator[Chunk, None, None]
 
 
 class Stream:
-    """An iterable of chunks, made by `onepass.streams.open`; leave its `with` block, and whatever was opened is closed.
+    """An iterable of chunks, made by `onepass.streams.open`. At the end of its `with` block, whatever was opened is closed.
 
     Files, arrays and frames can be iterated again, from the start; standard input and open files only once.
 
-    name: what messages call the source. size: its raw bytes, where they are known. position: that of the last chunk handed out.
+    name: what messages call the source. size: its size in bytes, where that is known. position: that of the last chunk handed out.
     """
 
     def __init__(self, read: Callable[[], Chunks], name: str, size: int | None, once: bool, threads: bool) -> None:

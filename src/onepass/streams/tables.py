@@ -184,7 +184,7 @@ def read_parquet(raw: Any, name: str, chunk: int, choose: Choose) -> Chunks:
 class Csv:
     """CSV, or with a tab TSV, which knows no quotes.
 
-    Without a header, that is if the first row is nothing but numbers, the columns are called "0", "1", ...
+    Without a header, that is, if the first row has only numbers, the columns are called "0", "1", ...
     """
 
     def __init__(self, name: str, delimiter: str) -> None:
@@ -222,7 +222,7 @@ class Csv:
 
 
 class Json:
-    """JSON lines: an object a line. The keys are those of the first block; others that come later are left out."""
+    """JSON lines: one object per line. The keys are those of the first block; others that come later are left out."""
 
     signs = NEVER, NEVER
 

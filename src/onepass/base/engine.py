@@ -1,0 +1,371 @@
+"""One pass over examples, with the way back if it fails: what learners, pipelines and active learners run.
+
+Rows come in with targets and weights. The pass codes the targets, takes in what is new (a label, features), runs the compiled loop a
+block at a time, and gathers the scores from before each row was learned. It works on one state after another, each a whole version of
+the model; an error or Ctrl-C at any moment leaves the version from before the call, or the one after it (`base/writing.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Any, NoReturn
+
+import numpy as np
+
+from onepass.base.binding import Bound
+from onepass.base.estimator import Estimator, are_named
+from onepass.base.inputs import Rows, rows_of
+from onepass.base.knowledge import Door, Start
+from onepass.base.state import Array, State
+from onepass.base.writing import guarded, in_place, while_true
+from onepass.compiled.gates import Active
+from onepass.compiled.loop import Weights
+
+Piece = tuple[Any, Array]  # the classes known at the time, and scores
+
+# A state of so many bytes is copied before a pass, whatever the size of the data.
+COPIED_ALWAYS = 1 << 20
+
+
+class Engine(Estimator):
+    """An estimator with a loop. `_learn` is the way to it for all tables, `_scores` for all predictions on them."""
+
+    # --- what a learner says ---
+
+    def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
+        """The record that the learner's rules are written for, from arrays by name."""
+        raise NotImplementedError
+
+    def _weights_are_switches(self) -> bool:
+        """Whether the optimisation problem has no loss term to weigh, so that only the weights 0 and 1 mean anything."""
+        return False
+
+    def _needs_whole_data(self) -> bool:
+        """Whether the learner can only be taught by `fit`, with all of the data at hand."""
+        return False
+
+    def _fails_late(self) -> bool:
+        """Whether a row may be refused that looks sound, so that only a copy of the state, however large, can undo a pass."""
+        return False
+
+    def _enlarged(self, state: State) -> State | None:
+        """A state with place for what the rule could not take in, if that is why it ended the loop."""
+        return None
+
+    def _targets(self, y: Any, n: int) -> Any:
+        raise NotImplementedError
+
+    def _codes(self, state: State, y: Any) -> tuple[Array, int]:
+        """Targets as the loop takes them, and how many of them could be had before an unknown one."""
+        raise NotImplementedError
+
+    def _no_codes(self, state: State) -> Array:
+        """Codes of no examples, of the type that `_codes` gives."""
+        return np.empty(0, np.int64 if state.form == "multiclass" else state.dtype)
+
+    def _find_labels(self, target: Any, classes: Any, whole: bool, come: bool) -> Array | None:
+        """The labels that a fresh model starts with: none where they `come` up as they may, and None for a learner without labels."""
+        return None
+
+    def _first_state(self, start: Start, rows: Rows) -> State:
+        raise NotImplementedError
+
+    def _admit(self, state: State, target: Any) -> tuple[State, Any]:
+        """A state that takes in what is new in one target, and the places of its scores."""
+        raise NotImplementedError
+
+    def _coder(self, state: State) -> Callable[[Any], Array | None]:
+        """A quick function from one target to an array of its code; None for a target that needs a closer look."""
+        raise NotImplementedError
+
+    def _width(self, state: State) -> int:
+        """How many scores an example has."""
+        return 1
+
+    def _after(self, state: State, scores: Array, codes: Array, gate: Any) -> None:
+        """What follows a block, given the scores from before it was learned from."""
+
+    def _gate(self, state: State, bound: Bound, codes: Array, weights: Array | None) -> Any:
+        if weights is None:
+            return bound.learn_all
+        return Weights(np.ascontiguousarray(weights, state.dtype), state.dtype.type(1))
+
+    def _check_classes(self, state: State, classes: Any) -> None:
+        """Refuse `classes` that differ from those of an earlier call."""
+
+    # --- states bound to machine code ---
+
+    def _bind(self, state: State) -> Bound:
+        """A state and the parameters as the records that the loop takes; kept with the state until the parameters change."""
+        bound: Bound | None = state.bound
+        if bound is None or bound.edition is not self._edition:
+            self._check_parameters()
+            self._check_unchanged(state)
+            bound = state.bound = Bound(self, state)
+        return bound
+
+    def _binding(self) -> Bound | None:
+        """The binding of what readers see, if there is anything."""
+        state = self._latest()
+        return None if state is None else self._bind(state)
+
+    def _keep_bound(self) -> None:
+        """Make the binding of the present state the first that single examples look at. For the holder of the lock."""
+        if self._shown is None and self._state is not None:
+            self._bound = self._bind(self._state)
+
+    def _check_unchanged(self, state: State) -> None:
+        resized = any(state.sizes.get(name) != size for name, size in self._sizes().items())
+        reshaped = state.fields != self._layout(state.form)
+        retimed = "clock" in state.fields and tuple(state.arrays["clock"][2:]) != self._clock()[2:]  # of a file
+        if resized or reshaped or retimed:
+            raise ValueError(
+                f"The parameters of this {type(self).__name__} no longer fit what it has learned: `average`, `class_weight`,"
+                " `calibrate` and what decides on the arrays of a model can't change once learning has begun. Call fit to start anew."
+            )
+
+    def _packed(self, state: State) -> tuple[dict[str, Any], dict[str, Array]]:
+        self._bind(state)  # what can't be bound could be saved, but not loaded again
+        return super()._packed(state)
+
+    # --- predictions ---
+
+    def _scores(self, X: Any, state: State) -> Array:
+        """The scores of each row by a state, (n, width); NaN while there are no two labels to tell apart."""
+        rows = self._rows(X, state)
+        scores = np.empty((rows.n, self._width(state)), state.dtype)
+        bound = self._bind_for(rows.width, state)
+        for start, stop in rows.blocks():
+            block = rows.block(start, stop, state.dtype, bound.bias)
+            done = bound.run(block, rows.width, bound.no_targets, bound.predict_only, scores[start:stop])
+            if done < stop - start:
+                self._refuse(rows, start + done, state.dtype)
+        if state.undecided:
+            scores[:] = np.nan
+        return scores
+
+    def _bind_for(self, width: int, state: State) -> Bound:
+        """The binding for a prediction on so many features, of which a growing model may not have seen all."""
+        return self._bind(state if width <= state.capacity else state.foreseeing(width))
+
+    def _scores_now(self, X: Any) -> Array:
+        """The scores of rows as the writer of this learner sees them."""
+        return self._scores(X, self._writable())
+
+    # --- the pass ---
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, door: Door, pieces: list[Piece] | None = None) -> None:
+        """Learn from a table. Either all of it is learned from, or an error is raised and the model is as it was before."""
+        with self._lock:
+            if self._needs_whole_data() and not door.whole:
+                raise ValueError(
+                    f"This {type(self).__name__} looks at all of its data before each step: teach it with `fit` only."
+                )
+            rows: Any = X if are_named(X) else rows_of(X, self, fitted=self._state is not None)
+            n = len(rows) if isinstance(rows, list) else rows.n
+            target, weights = self._targets(y, n), self._weights(sample_weight, n)
+            if self._state is None:
+                guarded(lambda: self._learn_first(rows, target, weights, door, pieces), self)
+            else:
+                self._check_classes(self._state, door.classes)
+                self._go_on(rows, target, weights, pieces)
+            self._keep_bound()
+
+    def _learn_first(self, X: Any, target: Any, weights: Array | None, door: Door, pieces: list[Piece] | None) -> None:
+        """Learn from rows or dicts, without a state."""
+        if self._begin(X, target, weights, door):
+            self._go_on(X, target, weights, pieces)
+        elif pieces is not None:
+            pieces.append((np.empty(0), np.full((len(target), 1), np.nan)))
+
+    def _begin(self, X: Any, target: Any, weights: Array | None, door: Door) -> bool:
+        """Make the first state, of what the first example that is learned from shows; False if there is none such."""
+        start, rows = self._start(X, weights, door, lambda whole, come: self._find_labels(target, door.classes, whole, come))
+        if (start.grow_features or isinstance(X, list)) and weights is not None and not weights.any():
+            self._check_rows(X)  # a bad row is one whatever it weighs
+            return False
+        self._state = self._first_state(start, rows)
+        return True
+
+    def _go_on(self, X: Any, target: Any, weights: Array | None, pieces: list[Piece] | None) -> None:
+        """Learn from rows or dicts, with a state."""
+        state = self._writable()
+        if weights is not None:
+            self._check_weights(weights, state)
+            if not weights.all():
+                self._learn_some(X, target, weights, pieces)
+                return
+        self._go_on_with(X, target, weights, pieces)
+
+    def _go_on_with(self, X: Any, target: Any, weights: Array | None, pieces: list[Piece] | None) -> None:
+        state = self._writable()
+        newcomers: list[str] = []
+        named = isinstance(X, list)
+        if named:
+            X, newcomers = self._named_rows(X, state, grow=state.grow_features)
+        self._check_width(X.width, state, named=named)
+        self._guarded_pass(X, newcomers, target, weights, pieces)
+
+    def _learn_some(self, X: Any, target: Any, weights: Array, pieces: list[Piece] | None) -> None:
+        """Learn from the rows that have a weight. The others are only predicted: they bring no features, and nobody looks at their
+        labels."""
+        state, taught = self._writable(), weights > 0
+        edges = np.flatnonzero(np.diff(taught)) + 1
+        if not state.grow_features and isinstance(target, np.ndarray) and taught.any():
+            # One pass will do, in which each of them has the label of the last row with a weight. What comes before the first of
+            # those would bring its label too early where labels come up.
+            edges = edges[: state.grow_classes and not taught[0]]
+            last, first = np.maximum.accumulate(np.where(taught, np.arange(len(taught)), -1)), int(np.argmax(taught))
+            if not state.grow_classes and self._codes(state, target[first : first + 1])[1] == 0:
+                self._refuse_label(state, target[first], first)
+            target = target[np.where(last < 0, first, last)]
+
+        def learn_in_turn() -> None:
+            for start, stop in pairwise([0, *edges.tolist(), len(weights)]):
+                part = X.part(start, stop) if isinstance(X, Rows) else X[start:stop]
+                if taught[start:stop].any():
+                    self._go_on_with(part, target[start:stop], weights[start:stop], pieces)
+                else:
+                    self._check_rows(part)  # also features that are not known, which a prediction leaves out
+                    state = self._writable()
+                    scores = self._scores(part, state)
+                    if pieces is not None:
+                        pieces.append((state.classes, scores))
+
+        if len(edges):
+            guarded(learn_in_turn, self)
+        else:
+            learn_in_turn()
+
+    def _guarded_pass(
+        self, rows: Rows, newcomers: list[str], target: Any, weights: Array | None, pieces: list[Piece] | None
+    ) -> None:
+        """Run the pass so that an error leaves no trace: by a copy of the state where that is small or smaller than the data, else
+        by looking at the data first."""
+        state = self._writable()
+        copies = state.nbytes <= max(rows.nbytes, COPIED_ALWAYS) or self._fails_late()
+        if not copies and self._shown is None:
+            self._check_finite(rows, state.dtype)
+            self._check_targets(state, target)
+
+        def learn() -> None:
+            wide = state.widened(rows.width, newcomers) if rows.width > state.n_features else state
+            self._run_pass(wide, rows, target, weights, pieces)
+
+        (guarded if copies or self._shown is not None else in_place)(learn, self)
+
+    def _check_targets(self, state: State, target: Any) -> None:
+        if state.grow_classes:
+            for label in np.unique(target):
+                state.check_label(label)
+        else:
+            _, known = self._codes(state, target)
+            if known < len(target):
+                self._refuse_label(state, target[known], known)
+
+    def _run_pass(self, state: State, rows: Rows, target: Any, weights: Array | None, pieces: list[Piece] | None) -> None:
+        """Learn from rows, with a state that is as wide as they are."""
+        start, scores = 0, np.empty((0, 0))
+        for _, stop in rows.blocks():
+            while start < stop:
+                newcomer = None
+                codes, known = self._codes(state, target[start:stop])
+                if known == 0:
+                    if not state.grow_classes:
+                        self._refuse_label(state, target[start], start)
+                    self._bind(state)  # parameters that no longer fit show here, before they shape another form
+                    state, newcomer = self._admit(state, target[start])
+                    codes, known = self._codes(state, target[start:stop])
+                bound = self._bind(state)
+                end, learns = start + known, not state.undecided  # from one label alone there is nothing to learn
+                gate = bound.predict_only
+                if learns:
+                    gate = self._gate(state, bound, codes[:known], None if weights is None else weights[start:end])
+                if pieces is not None or scores.shape < (known, bound.width) or scores.shape[1] != bound.width:
+                    scores = np.empty((known, bound.width), state.dtype)
+                state = self._run_block(state, rows, start, codes[:known], gate, scores[:known])
+                if learns:
+                    self._after(state, scores[:known], codes[:known], gate)
+                if pieces is not None:
+                    if not learns:
+                        scores[:] = np.nan
+                    if newcomer is not None and bound.width > 1:
+                        scores[0, newcomer] = np.nan
+                    elif newcomer is not None and state.classes is not None:  # before this row there were not two labels
+                        pieces.append((np.delete(state.classes, newcomer), np.full((1, 1), np.nan, state.dtype)))
+                        scores = scores[1:]
+                    pieces.append((state.classes, scores))
+                start = end
+
+    def _run_block(self, state: State, rows: Rows, start: int, codes: Array, gate: Any, scores: Array) -> State:
+        """The loop over as many rows from `start` on as there are codes, in a larger state where one is full. The state that has
+        learned becomes the learner's with the first row: Ctrl-C finds no label or feature without its example."""
+        done, n = 0, len(codes)
+        while done < n:
+            bound = self._bind(state)
+            block = rows.block(start + done, start + n, state.dtype, bound.bias)
+            learn = bound.call(block, rows.width, codes[done:], rest(gate, done), scores[done:])
+            if self._shown is None:
+                state.pulse[0] |= 1  # see in_place
+            self._bound = None
+            done += sum(while_true(learn, (object.__setattr__, self, "_state", state))[:1])
+            if done < n:
+                roomier = self._enlarged(state)
+                if roomier is None:
+                    self._refuse(rows, start + done, state.dtype)
+                state = roomier
+        return state
+
+    def _joined(self, pieces: list[Piece]) -> Array:
+        """The scores of all pieces, as users get them."""
+        state = self._state
+        if state is None or state.form != "multiclass":
+            return np.concatenate([scores[:, 0] for _, scores in pieces])
+        assert state.classes is not None
+        joined = np.full((sum(len(scores) for _, scores in pieces), len(state.classes)), np.nan, state.dtype)
+        start = 0
+        for classes, scores in pieces:
+            if scores.shape[1] < len(classes):  # from when there were two classes
+                scores = np.hstack([-scores / 2, scores / 2])
+            joined[start : start + len(scores), np.searchsorted(state.classes, classes)] = scores[:, : len(classes)]
+            start += len(scores)
+        return joined
+
+    def _weights(self, sample_weight: Any, n: int) -> Array | None:
+        if sample_weight is None:
+            return None
+        weights = np.asarray(sample_weight, np.float64)
+        if weights.ndim == 0:
+            weights = np.full(n, float(weights))
+        if weights.shape != (n,):
+            raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(n,)}!")
+        if not np.isfinite(weights).all() or (weights < 0).any():
+            raise ValueError("sample_weight must be finite and not negative.")
+        if self._weights_are_switches() and not np.isin(weights, (0, 1)).all():
+            raise ValueError(
+                f"{type(self).__name__} with these parameters has no loss term to weigh: sample_weight may only be 0 or 1."
+            )
+        return weights
+
+    def _check_weights(self, weights: Array, state: State) -> None:
+        """Refuse weights beyond the root of what the type holds: one step with them would leave the range of numbers."""
+        largest = np.sqrt(np.finfo(state.dtype).max)
+        if len(weights) and weights.max() >= largest:
+            raise ValueError(f"sample_weight holds {weights.max():g}; with {state.dtype} it must be less than {largest:.3g}.")
+
+    def _refuse_label(self, state: State, label: Any, t: int) -> NoReturn:
+        classes = state.classes
+        raise ValueError(
+            f"classes should include all valid labels that can be in y: {np.asarray(label).item()!r} (row {t}) is none of"
+            f" {[] if classes is None else classes.tolist()}"
+        )
+
+
+def rest(gate: Any, start: int) -> Any:
+    """The gate for the rows from `start` on."""
+    if start == 0:
+        return gate
+    if isinstance(gate, Active):
+        return Active(gate.reach[start:], gate.asked[start:], gate.values[start:], rest(gate.given, start))
+    return Weights(gate.values[start:], gate.every)
