@@ -580,11 +580,11 @@ def test_a_bad_delta(delta: Any) -> None:
     X, y = data("binary")
     model = ActiveLearner(PAClassifier(), delta)
     for learn in (lambda: model.fit(X, y), lambda: model.query(X[0]), lambda: model.learn_one(X[0], 1)):
-        with pytest.raises(ValueError, match="delta must be a number above 0"):
+        with pytest.raises(ValueError, match="'delta' parameter of ActiveLearner"):
             learn()
     fitted = ActiveLearner(PAClassifier(), random_state=0).fit(X, y)
     before = snapshot(fitted)
-    with pytest.raises(ValueError, match="delta must be a number above 0"):
+    with pytest.raises(ValueError, match="'delta' parameter of ActiveLearner"):
         fitted.set_params(delta=delta).query(X[0])
     assert snapshot(fitted) == before
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, replace
 from numbers import Real
 from typing import Any, Self
 
@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state, get_tags
+from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 from sklearn.utils.metaestimators import available_if
 
 from onepass.active.passes import Pass, examples, last_of, margin_of
@@ -20,6 +21,7 @@ from onepass.base.engine import Piece
 from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows
 from onepass.base.knowledge import Door
+from onepass.base.parameters import parameter, parametric
 from onepass.base.saving import pack_steps, pack_value, unpack_value, write
 from onepass.base.state import Array
 from onepass.base.tasks import table_door
@@ -37,7 +39,7 @@ def _learner_has(name: str) -> Any:
     return available_if(lambda self: hasattr(vars(self).get("learner_", self.learner), name))
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class ActiveLearner(Locked, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier that asks for labels: for those of examples that it is unsure of, above all.
 
@@ -48,15 +50,6 @@ class ActiveLearner(Locked, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     With somebody who knows the answers: ``if active.query(x): active.answer(x, label)``. On data that has labels, `fit`,
     `partial_fit`, `test_then_train` and `learn_one` do the same by themselves. The draw for an example depends on the seed and on
     how many examples came before it, so the same examples give the same model to the bit, whichever way they come.
-
-    Parameters
-    ----------
-    learner : classifier or pipeline
-        What learns: any classifier of this library, or a pipeline that ends in one. It is cloned.
-    delta : float, default=1.0
-        How many labels to ask for: half of those at this margin. With infinity all of them.
-    random_state : int, RandomState or None, default=None
-        The seed of the draws.
 
     Attributes
     ----------
@@ -95,9 +88,17 @@ class ActiveLearner(Locked, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     'spam'
     """
 
-    learner: Any
-    delta: float = 1.0
-    random_state: Any = field(default=None, kw_only=True)
+    learner: Any = parameter(
+        kind="classifier or pipeline",
+        text="What learns: any classifier of this library, or a pipeline that ends in one. It is cloned.",
+    )
+    delta: float = parameter(
+        1.0,
+        Interval(Real, 0, None, closed="right"),
+        text="How many labels to ask for: those of half of the examples that have this margin. With infinity all of them.",
+    )
+    _: KW_ONLY
+    random_state: Any = parameter(None, "random_state", text="The seed of the random choice of questions.")
 
     # --- with somebody who knows the answers ---
 
@@ -220,8 +221,9 @@ class ActiveLearner(Locked, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(f"{last!r} looks at all of its data before each step: it has no use for single labels.")
         if last.__sklearn_tags__().input_tags.pairwise:
             raise ValueError(f"{last!r} knows examples by their numbers: it has to learn from all of them.")
-        if not isinstance(self.delta, Real) or not self.delta > 0:
-            raise ValueError(f"delta must be a number above 0, or infinity to ask always; got {self.delta!r}.")
+        validate_parameter_constraints(
+            self._parameter_constraints, self.get_params(deep=False), caller_name=type(self).__name__
+        )
         if "learner_" not in vars(self):
             self.learner_: Any = clone(self.learner)
             self._seed: int = int(check_random_state(self.random_state).randint(2**31 - 1))

@@ -43,12 +43,6 @@ class Estimator(Locked, BaseEstimator):
         estimator._edition = object()
         return estimator
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        """A class has the constraints of its bases, and says its own only."""
-        super().__init_subclass__(**options)
-        bases = [vars(base).get("_parameter_constraints", {}) for base in reversed(cls.__mro__)]
-        cls._parameter_constraints = {name: rule for constraints in bases for name, rule in constraints.items()}
-
     # --- what a subclass says ---
 
     def _fields(self, form: str) -> dict[str, Field]:
@@ -171,7 +165,7 @@ class Estimator(Locked, BaseEstimator):
 
     @property
     def feature_names_in_(self) -> Array:
-        """The names of the features, where they have names."""
+        """The names of the features, if they have names."""
         state = self._attribute("feature_names_in_")
         if state.names is None:
             raise AttributeError("the features have no names")
@@ -179,7 +173,7 @@ class Estimator(Locked, BaseEstimator):
 
     @property
     def t_(self) -> int:
-        """How many examples have been learned from."""
+        """The number of examples that were learned from."""
         return self._attribute("t_").t
 
     def copy(self) -> Self:

@@ -62,6 +62,6 @@ class SelfTuning(Learner):
 
     @property
     def C_shares_(self) -> Array:
-        """The share that each value of C has in the scores. They sum up to 1."""
+        """The share that each value of C has in the scores; they sum to 1."""
         arrays = self._attribute("C_shares_").arrays
         return arrays["shares"].copy() if "shares" in arrays else np.ones(1)

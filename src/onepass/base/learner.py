@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass
-from numbers import Integral, Real
+from dataclasses import KW_ONLY
 from operator import ior
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base.binding import Bound
 from onepass.base.engine import Engine
 from onepass.base.estimator import are_named
 from onepass.base.inputs import check_values, named_values, one_row
 from onepass.base.knowledge import Door
+from onepass.base.parameters import COUNT, POSITIVE, among, parameter, parametric
 from onepass.base.state import Array, Field, State
 from onepass.base.writing import guarded, steadily, while_true
 from onepass.compiled.average import DECAY, HALF_LIFE, UNIFORM
@@ -25,7 +24,7 @@ from onepass.compiled.rows import SparseRows
 POWERS_OF_TWO = tuple(2.0**k for k in range(-4, 5))
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class Learner(Engine):
     """Base of all learners. A subclass declares its forms and makes records for the loop; see CONTRIBUTING.md.
 
@@ -33,19 +32,32 @@ class Learner(Engine):
     same order give the same model to the bit, however they are cut into calls.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "fit_intercept": ["boolean"],
-        "average": ["boolean", None, StrOptions({"uniform"}), Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "grow": ["boolean", None, StrOptions({"features", "labels"})],
-    }
-
-    # Parameters that every learner has. A learner is a dataclass: its fields are its parameters.
+    # What every learner has. A learner is a dataclass: its fields are its parameters.
     _: KW_ONLY
-    fit_intercept: bool = True
-    average: bool | str | float | None = None
-    max_iter: int = 1
-    grow: bool | str | None = None
+    fit_intercept: bool = parameter(True, "boolean", text="Whether to append the constant feature 1 to each row.")
+    average: bool | str | float | None = parameter(
+        None,
+        "boolean",
+        among("uniform"),
+        POSITIVE,
+        None,
+        text="Predict with an average of all models along the way: True is polynomial decay, which forgets the start;"
+        ' "uniform" is the plain mean; a number is a half-life in examples, for streams that drift.',
+    )
+    max_iter: int = parameter(1, COUNT, text="The largest number of passes that `fit` makes over the data.")
+    grow: bool | str | None = parameter(
+        None,
+        "boolean",
+        among("features", "labels"),
+        None,
+        text="Whether new features and labels may turn up at any time: both, neither, or only one of the two. None: labels may turn up"
+        " in `learn_one`, dicts and streams, features in dicts and LIBSVM text.",
+    )
+
+    # What some learners have, each at its own place.
+    _offers: ClassVar[dict[str, Any]] = {
+        "random_state": parameter(None, "random_state", text="The seed of everything that is drawn at random."),
+    }
 
     # --- what a subclass says ---
 
@@ -71,12 +83,12 @@ class Learner(Engine):
 
     @property
     def n_iter_(self) -> int:
-        """The number of passes of the last `fit`, or 1."""
+        """The number of passes that the last `fit` made; 1 without any `fit`."""
         return max(1, self._attribute("n_iter_").n_iter)
 
     @property
     def updates_(self) -> int:
-        """How many examples had loss, so that the weights moved; all of them for a rule that always moves."""
+        """The number of examples that changed the model, most often because they had loss."""
         return self._attribute("updates_").updates
 
     def _fields_of_options(self) -> dict[str, Field]:

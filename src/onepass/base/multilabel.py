@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length
 from onepass.base.inputs import Rows, as_csr, one_row
 from onepass.base.knowledge import Start
 from onepass.base.labels import classes_of, declared_classes, label_array
+from onepass.base.parameters import parametric
 from onepass.base.state import Array, State
 from onepass.base.tasks import Labelled
 
@@ -198,7 +199,7 @@ def _members(row: Any, t: int) -> list[Any]:
     return list(row)
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class Multilabel(Labelled):
     """A learner of sets of labels. It has a score for each label ("multiclass"), and the labels above 0 are predicted.
 

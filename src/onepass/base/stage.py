@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import TransformerMixin
-from sklearn.utils._param_validation import StrOptions
 
 from onepass.base.estimator import Estimator, are_named
 from onepass.base.inputs import Rows, one_row, readonly, rows_of
 from onepass.base.knowledge import WHOLE, Door
+from onepass.base.parameters import among, parameter
 from onepass.base.state import Array, State
 from onepass.base.writing import guarded
 from onepass.compiled.chain import run_stage
@@ -30,10 +30,16 @@ class Stage(TransformerMixin, Estimator):
     what a learner behind the stage gets in a stream. `fit` and `partial_fit` only learn.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"grow": ["boolean", None, StrOptions({"features"})]}
     _known_forms: ClassVar[tuple[str, ...]] = ("stage",)
-
-    grow: bool | str | None
+    _offers: ClassVar[dict[str, Any]] = {
+        "grow": parameter(
+            None,
+            "boolean",
+            among("features"),
+            None,
+            text="Whether new features may turn up at any time. None: they may in dicts and LIBSVM text.",
+        )
+    }
 
     _takes_names_only: ClassVar[bool] = False  # whether it wants dicts or frames as they come
     _fixes_width: ClassVar[bool] = False  # whether its rows have as many columns as it says, whatever features come

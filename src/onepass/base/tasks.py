@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
@@ -22,6 +21,7 @@ from onepass.base.inputs import Rows, named_values, one_row
 from onepass.base.knowledge import Door, Start
 from onepass.base.labels import classes_of, declared_classes, encode_labels, label_array
 from onepass.base.learner import Learner
+from onepass.base.parameters import NOT_NEGATIVE, among, parameter, parametric
 from onepass.base.state import Array, Field, State
 from onepass.compiled.calibration import START as PLATT_START
 from onepass.compiled.calibration import calibrate_binary, calibrate_multiclass, probabilities
@@ -30,14 +30,12 @@ from onepass.compiled.loop import Weights
 from onepass.compiled.losses import ManyClasses, Targets, TwoClasses
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class Labelled(ClassifierMixin, Learner):
     """A learner of labels, which may be declared beforehand."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"classes": ["array-like", None]}
-
     _: KW_ONLY
-    classes: Any = None
+    classes: Any = parameter(None, "array-like", None, text="The labels, if they are known beforehand.")
 
     @property
     def classes_(self) -> Array:
@@ -68,7 +66,7 @@ def table_door(X: Any, classes: Any = None) -> Door:
     return Door(classes, labels_come=are_named(X), features_come=are_named(X))
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class Classifier(Labelled):
     """A learner of one label a row. Up to two classes have the form "binary" (one score; 0 and above is `classes_[1]`); more have the
     form "multiclass" (a score a class; the largest wins, the first among equals). A model whose labels come up as they may begins
@@ -76,14 +74,20 @@ class Classifier(Labelled):
 
     _known_forms: ClassVar[tuple[str, ...]] = ("binary", "multiclass")
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "calibrate": ["boolean"],
-    }
-
     _: KW_ONLY
-    class_weight: Any = None
-    calibrate: bool = False
+    class_weight: Any = parameter(
+        None,
+        dict,
+        among("balanced"),
+        None,
+        text='The weight of each class, by label. "balanced": the rarer a class has been so far, the more it weighs.',
+    )
+    calibrate: bool = parameter(
+        False,
+        "boolean",
+        text="Whether to learn probabilities along the way, for `predict_proba`: by an online Platt step on the score that each"
+        " example had before it was learned from.",
+    )
 
     def decision_function(self, X: Any) -> Array:
         """The score of each row: (n,) for two classes, positive for `classes_[1]`; (n, K) for more. NaN while less than two labels
@@ -274,6 +278,9 @@ class Regressor(RegressorMixin, Learner):
     """A learner of numbers."""
 
     _known_forms: ClassVar[tuple[str, ...]] = ("regression",)
+    _offers: ClassVar[dict[str, Any]] = {
+        "epsilon": parameter(0.1, NOT_NEGATIVE, text="Errors up to this size do not count as loss."),
+    }
 
     def predict(self, X: Any) -> Array:
         """The number for each row."""

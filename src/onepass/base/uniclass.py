@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,11 +14,12 @@ from onepass.base.engine import Piece
 from onepass.base.inputs import Rows, named_values, one_row
 from onepass.base.knowledge import Start
 from onepass.base.learner import Learner
+from onepass.base.parameters import parametric
 from onepass.base.state import Array, State
 from onepass.base.tasks import table_door
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class Uniclass(OutlierMixin, Learner):
     """A learner of one class. The score of an example is its distance from the border: 0 and above inside, below 0 outside.
 
@@ -36,7 +37,7 @@ class Uniclass(OutlierMixin, Learner):
 
     @property
     def offset_(self) -> float:
-        """decision_function = score_samples - offset_."""
+        """The radius, negated: `decision_function` is `score_samples` less this."""
         return -self.radius_
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

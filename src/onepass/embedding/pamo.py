@@ -17,15 +17,16 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from numbers import Integral, Real
+from dataclasses import KW_ONLY
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from onepass.base import Classifier, Field, Learner, Regressor, SelfTuning, State
 from onepass.base.learner import POWERS_OF_TWO
+from onepass.base.parameters import COUNT, NOT_NEGATIVE, POSITIVE, among, parameter, parametric
 from onepass.base.state import Array
 from onepass.compiled.borrow import borrowed, keep_alive
 from onepass.compiled.compiler import entry_point, routine
@@ -254,35 +255,33 @@ def _(s: Any, i: Any) -> Any:
     return Scratch(s.scores[i], s.products[i], s.z[i], s.winner[i], s.norm[i], s.target[i], s.step[i])
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class _MaxOut(Learner):
     """What PAMO's classifier and regressor share: the embedding."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "dimensions": [Interval(Integral, 1, None, closed="left")],
-        "hyperplanes": [Interval(Integral, 1, None, closed="left")],
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "C_r": [Interval(Real, 0, None, closed="neither"), None],
-        "alpha": [Interval(Real, 0, 1, closed="both")],
-        "epsilon": [Interval(Real, 0, None, closed="left")],
-        "variant": [StrOptions({"I", "II"})],
-        "select": [StrOptions(set(SELECT))],
-        "random_state": ["random_state"],
-    }
+    dimensions: int = parameter(64, COUNT, text="The number h of dimensions of the embedding.")
+    hyperplanes: int = parameter(2, COUNT, text="The number k of hyperplanes of each dimension.")
+    C: float = parameter(0.125, POSITIVE, text="Aggressiveness: how far one example may move the linear model.")
+    C_r: float | None = parameter(None, POSITIVE, None, text="How far one example may move a hyperplane. None: the same as C.")
+    alpha: float = parameter(
+        0.9, Interval(Real, 0, 1, closed="both"), text="The share of the loss that is left to the embedding."
+    )
+    epsilon: float = parameter(0.0, NOT_NEGATIVE, text="A hyperplane whose value is this close to z*_i does not move.")
+    variant: str = parameter(
+        "I", among("I", "II"), text="Whether the embedding learns only from examples with loss, or always."
+    )
+    select: str = parameter(
+        "largest",
+        among(*SELECT),
+        text="Which hyperplane of a dimension moves: the one that gave z_i, or the one that is nearest to z*_i.",
+    )
+    _: KW_ONLY
+    average: bool | str | float | None = parameter(more="On a stream that does not drift, True helps a lot.")
+    random_state: Any = parameter(text="The seed of the first weights.")
 
     @property
     def _grid(self) -> dict[str, tuple[Any, ...]]:
         return {"C": POWERS_OF_TWO}
-
-    dimensions: int = 64
-    hyperplanes: int = 2
-    C: float = 0.125
-    C_r: float | None = None
-    alpha: float = 0.9
-    epsilon: float = 0.0
-    variant: str = "I"
-    select: str = "largest"
-    random_state: Any = field(default=None, kw_only=True)
 
     def _sizes(self) -> dict[str, int]:
         return {"dimensions": self.dimensions, "pieces": self.dimensions * self.hyperplanes}
@@ -337,7 +336,7 @@ def orthonormalise(U: Array, h: int) -> None:
         pieces[:, j] = np.divide(u, norm, out=u, where=norm > 0)
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class PAMOClassifier(Classifier, SelfTuning, _MaxOut):
     """Passive-aggressive max-out: a nonlinear embedding and a linear classifier on it, learned together in closed form.
 
@@ -355,53 +354,6 @@ class PAMOClassifier(Classifier, SelfTuning, _MaxOut):
     U(-0.1, 0.1), and those of a dimension made orthonormal, over the features that are known at the first example: all columns of a
     table. Features that come later, as they may in dicts, leave them as drawn.
 
-    Parameters
-    ----------
-    dimensions : int, default=64
-        The dimensions h of the embedding.
-    hyperplanes : int, default=2
-        The hyperplanes k of each dimension.
-    C : float or "auto", default=0.125
-        The most that one example may move the classifier. "auto" needs no search: five values from 1/256 to 1 learn side by side, and
-        each has a share in the scores that its losses so far decide on; it takes five times as long.
-    C_r : float, default=None
-        The most that one example may move a hyperplane; None takes C.
-    alpha : float, default=0.9
-        The share of the loss that is left to the embedding.
-    epsilon : float, default=0.0
-        The distance to z*_i that is not worth a step.
-    variant : {"I", "II"}, default="I"
-        Whether the embedding learns from errors only, or always.
-    select : {"largest", "nearest"}, default="largest"
-        The hyperplane that moves: the one that gave z_i, or the one nearest to z*_i.
-    fit_intercept : bool, default=True
-        Whether to append the constant feature 1 to each row.
-    average : bool, "uniform" or float, default=None
-        Predict with an average of the weights along the way: True is polynomial decay, which forgets the start; "uniform" is the
-        plain mean; a number is a half-life in examples, for streams that drift. On a settled stream True is worth a lot.
-    classes : array-like, default=None
-        The labels, where they are known beforehand.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes; "balanced" follows the running counts.
-    calibrate : bool, default=False
-        Learn probabilities along the way: `predict_proba` by an online Platt step on the scores from before each example.
-    max_iter : int, default=1
-        The most passes that `fit` makes over the data.
-    grow : bool, "features" or "labels", default=None
-        Whether new features and labels may come up at any time: both, neither, or one of them. None: labels may in `learn_one`,
-        dicts and streams, features in dicts and LIBSVM text.
-    random_state : int, RandomState or None, default=None
-        The seed of the first weights.
-
-    Attributes
-    ----------
-    classes_ : array
-        The labels, sorted.
-    C_, C_shares_ : arrays
-        The values of C that learn side by side, and the shares that they have.
-    n_features_in_, t_, updates_, n_iter_ : int
-        The number of features, of examples learned from, of examples that had loss (PAMO-II: all), and of passes.
-
     References
     ----------
     J. Jorge, R. Paredes: Passive-Aggressive online learning with nonlinear embeddings. Pattern Recognition 79 (2018), 162-171.
@@ -416,7 +368,13 @@ class PAMOClassifier(Classifier, SelfTuning, _MaxOut):
     array([0, 1, 1, 0])
     """
 
-    C: float | str = 0.125  # type: ignore[assignment]
+    C: float | str = parameter(  # type: ignore[assignment]
+        0.125,
+        POSITIVE,
+        among("auto"),
+        more='"auto" spares the search: five values from 1/256 to 1 learn side by side, and the losses so far decide on the share'
+        " that each has in the scores. It takes five times as long.",
+    )
 
     _forms: ClassVar[dict[str, dict[str, Field]]] = {
         "binary": {"U": Field("features pieces", draw="uniform"), "w": Field("dimensions", draw="uniform")},
@@ -424,9 +382,6 @@ class PAMOClassifier(Classifier, SelfTuning, _MaxOut):
     }
 
     _candidates: ClassVar[tuple[float, ...]] = tuple(4.0**k for k in range(-4, 1))
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "C": [*_MaxOut._parameter_constraints["C"], StrOptions({"auto"})],
-    }
 
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         alpha, always, select = self._settings()
@@ -441,26 +396,14 @@ class PAMOClassifier(Classifier, SelfTuning, _MaxOut):
         return U[self.C_shares_.argmax()] if "shares" in state.arrays else U
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class PAMORegressor(Regressor, _MaxOut):
     """Passive-aggressive max-out for regression: a nonlinear embedding and a linear model on it, learned together in closed form.
 
-    As :class:`PAMOClassifier`, with loss = max(0, |y - w.z| - epsilon): w takes a share 1 - alpha of it, z* is the point nearest
-    to z where w.z meets the target within epsilon, and the selected hyperplanes are regressed towards z*.
+    The same as :class:`PAMOClassifier`, with loss = max(0, |y - w.z| - epsilon): w takes a share 1 - alpha of it, z* is the point
+    nearest to z where w.z meets the target within epsilon, and the selected hyperplanes are regressed towards z*.
 
     Standardise the features, and bring the targets to the scale of 1: a step moves the prediction by C at the most.
-
-    Parameters
-    ----------
-    dimensions, hyperplanes, C, C_r, alpha, variant, select, fit_intercept, average, max_iter, grow, random_state
-        As in :class:`PAMOClassifier`.
-    epsilon : float, default=0.1
-        The error that is not worth a step.
-
-    Attributes
-    ----------
-    n_features_in_, t_, updates_, n_iter_ : int
-        The number of features, of examples learned from, of examples that had loss (PAMO-II: all), and of passes.
 
     References
     ----------
@@ -476,7 +419,7 @@ class PAMORegressor(Regressor, _MaxOut):
     True
     """
 
-    epsilon: float = 0.1
+    epsilon: float = parameter()
 
     _forms: ClassVar[dict[str, dict[str, Field]]] = {
         "regression": {"U": Field("features pieces", draw="uniform"), "w": Field("dimensions", draw="uniform")}

@@ -2,8 +2,9 @@
 
 from onepass.kernel.budget import BudgetPA, Forgetron, Projectron
 from onepass.kernel.descent import BOGD, BSGD, NOGD
-from onepass.kernel.expansions import KernelOGD, KernelPA, KernelPARegressor, KernelPerceptron, SparsePA
+from onepass.kernel.expansions import KernelOGD, KernelPA, KernelPARegressor, KernelPerceptron
 from onepass.kernel.fourier import FOGD
+from onepass.kernel.sparse import SparsePA
 
 __all__ = [
     "BOGD",

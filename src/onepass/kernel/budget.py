@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base import Classifier, Field, ModelFileError, State
 from onepass.base.learner import POWERS_OF_TWO
+from onepass.base.parameters import COUNT, NOT_NEGATIVE, POSITIVE, among, parameter, parametric
 from onepass.compiled.compiler import routine
 from onepass.compiled.losses import judge
 from onepass.compiled.passive_aggressive import ONE, tau
@@ -215,7 +213,7 @@ def apart(support: Any, i: Any, j: Any) -> Any:
     return support.itself[i] + support.itself[j] - 2 * support.gram[i, j]
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class Forgetron(WithBudget, Classifier):
     """The Forgetron: a kernel perceptron that forgets its oldest support vector slowly enough to keep a bound on its mistakes.
 
@@ -225,22 +223,6 @@ class Forgetron(WithBudget, Classifier):
 
     For more than two classes, A_r has two entries, delta for the label and -delta for its rival, and mu is the difference of their
     scores: the same argument with a removed part twice as long.
-
-    Parameters
-    ----------
-    budget : int, default=100
-        The most support vectors that are held.
-    kernel, gamma, degree, coef0, fit_intercept, average
-        As in :class:`KernelPerceptron`.
-    classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`.
-
-    Attributes
-    ----------
-    support_vectors_, dual_coef_, support_, support_size_
-        The support vectors, their coefficients, the numbers of the examples that they were, and how many they are.
-    classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`.
 
     References
     ----------
@@ -255,7 +237,7 @@ class Forgetron(WithBudget, Classifier):
     array([0, 1, 1, 0])
     """
 
-    budget: int = 100
+    budget: int = parameter()
 
     def _fields(self, form: str) -> dict[str, Field]:
         return {**super()._fields(form), "progress": Field("progress", exact=True)}
@@ -277,7 +259,7 @@ class Forgetron(WithBudget, Classifier):
         return {"gamma": GAMMAS}
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class Projectron(KernelModel, Classifier):
     """The Projectron: a kernel perceptron that takes a mistake in only if the support vectors can't stand for it.
 
@@ -285,27 +267,6 @@ class Projectron(KernelModel, Classifier):
     the threshold is projected on them, A += y K^-1 k; any other joins them. When a budget is used up, all are projected.
     Projectron++ (`plus=True`) also learns from examples with 0 < y f(x) < 1, by a projected step of at most 1, if the loss is worth
     what the projection spoils.
-
-    Parameters
-    ----------
-    threshold : float, default=None
-        The squared distance up to which a mistake is projected. None: 0.1 without a budget; with one, a mistake is projected when it
-        is used up, and not before.
-    plus : bool, default=False
-        Whether to learn from examples that are right by less than 1 (Projectron++).
-    budget : int, default=None
-        The most support vectors that are held. None: as many as the threshold asks for, which is a finite number.
-    kernel, gamma, degree, coef0, fit_intercept, average
-        As in :class:`KernelPerceptron`.
-    classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`.
-
-    Attributes
-    ----------
-    support_vectors_, dual_coef_, support_, support_size_
-        The support vectors, their coefficients, the numbers of the examples that they were, and how many they are.
-    classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`.
 
     References
     ----------
@@ -324,15 +285,22 @@ class Projectron(KernelModel, Classifier):
     True
     """
 
-    threshold: float | None = None
-    plus: bool = False
-    budget: int | None = None
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "threshold": [Interval(Real, 0, None, closed="left"), None],
-        "plus": ["boolean"],
-        "budget": [Interval(Integral, 1, None, closed="left"), None],
-    }
+    threshold: float | None = parameter(
+        None,
+        NOT_NEGATIVE,
+        None,
+        text="The squared distance up to which a mistake is projected. None: 0.1 without a budget; with one, mistakes are projected"
+        " only when it is used up.",
+    )
+    plus: bool = parameter(
+        False, "boolean", text="Whether to learn also from correct examples whose margin is less than 1 (Projectron++)."
+    )
+    budget: int | None = parameter(
+        None,
+        COUNT,
+        None,
+        more="None: as many as the threshold calls for, which is a finite number.",
+    )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -364,36 +332,16 @@ class Projectron(KernelModel, Classifier):
         return {"gamma": GAMMAS}
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class BudgetPA(WithBudget, Classifier):
     """Passive-aggressive learning on a budget (BPA): the smallest step that learns the example and gives up one support vector.
 
-    While there is place, PA-I as in :class:`KernelPA`. When the budget is used up, f moves by
+    While there is room, this is PA-I (:class:`KernelPA`). When the budget is used up, f moves by
     min 1/2 |f' - f|^2 + C loss(f') subject to one vector r having gone, over r and over the coefficients of V: of x alone ("simple",
     BPA-S), of x and the nearest neighbour of r ("nearest", BPA-NN), or of all ("projecting", BPA-P). x is in V, so that the solution
     is the projection of A_r k(x_r, .) on V, and the step tau y of PA-I; r is the vector that loses least by its projection.
 
     A step costs O(B) for "simple" and (nearly always) "nearest", and O(B^2) for "projecting".
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Aggressiveness: the most that one example may count.
-    strategy : {"simple", "nearest", "projecting"}, default="simple"
-        Whose coefficients may change when a vector goes.
-    budget : int, default=100
-        The most support vectors that are held.
-    kernel, gamma, degree, coef0, fit_intercept, average
-        As in :class:`KernelPerceptron`. What is projected keeps its share of the average.
-    classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`.
-
-    Attributes
-    ----------
-    support_vectors_, dual_coef_, support_, support_size_
-        The support vectors, their coefficients, the numbers of the examples that they were, and how many they are.
-    classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`.
 
     References
     ----------
@@ -408,14 +356,14 @@ class BudgetPA(WithBudget, Classifier):
     array([0, 1, 1, 0])
     """
 
-    C: float = 1.0
-    strategy: str = "simple"
-    budget: int = 100
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "strategy": [StrOptions(set(STRATEGIES))],
-    }
+    C: float = parameter(1.0, POSITIVE, text="Aggressiveness: the largest coefficient that one example may get.")
+    strategy: str = parameter(
+        "simple",
+        among(*STRATEGIES),
+        text="Which vectors V make up for the one that goes: the example alone; the example and the nearest neighbour of that vector;"
+        " or all of them.",
+    )
+    budget: int = parameter()
 
     def _fields(self, form: str) -> dict[str, Field]:
         return {**super()._fields(form), "nearest": Field("pairs", whole=True)}

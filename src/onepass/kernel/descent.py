@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from numbers import Real
+from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from onepass.base import Classifier, State
 from onepass.base.learner import POWERS_OF_TWO
+from onepass.base.parameters import COUNT, POSITIVE, among, parameter, parametric
 from onepass.compiled.compiler import routine
 from onepass.compiled.kernels import norm
 from onepass.compiled.losses import judge
@@ -44,7 +45,7 @@ from onepass.compiled.support import (
     strengthen,
 )
 from onepass.compiled.verb import verb
-from onepass.kernel.model import GAMMAS, WithBudget, check_shrinking
+from onepass.kernel.model import GAMMAS, Shrinking, WithBudget
 
 GOLDEN = (5**0.5 - 1) / 2
 
@@ -275,40 +276,14 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return UPDATED
 
 
-@dataclass(eq=False, repr=False)
-class BOGD(WithBudget, Classifier):
-    """Online gradient descent on a budget (BOGD): the vector that makes place is drawn, and the others take over what it said.
+@parametric
+class BOGD(Shrinking, WithBudget, Classifier):
+    """Online gradient descent on a budget (BOGD): a random support vector makes room, and the others make up for it.
 
-    As :class:`KernelOGD` while there is place. When the budget is used up, a support vector is dropped with the probability p_i, the
-    others are divided by 1 - p_i, so that f is the same on average, and the example joins them with rate y. p_i is 1/B ("uniform"), or
-    the smaller, the more a vector says ("weighted", BOGD++): 1 - p_i is proportional to |A_i| sqrt(k(x_i, x_i)). No coefficient
-    may be larger than rate limit: then all are scaled down.
-
-    Parameters
-    ----------
-    rate : float, default=0.2
-        The step size.
-    lam : float, default=0.0001
-        The regularisation lambda: all coefficients shrink by 1 - rate lam with each example. rate lam must be less than 1.
-    sampling : {"uniform", "weighted"}, default="uniform"
-        How the vector to be dropped is drawn.
-    budget : int, default=100
-        The most support vectors that are held.
-    limit : float, default=10.0
-        The most that a coefficient may grow beyond a fresh one (gamma in the paper).
-    kernel, gamma, degree, coef0, fit_intercept, average
-        As in :class:`KernelPerceptron`.
-    random_state : int, RandomState or None, default=None
-        The seed of the draws.
-    classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`.
-
-    Attributes
-    ----------
-    support_vectors_, dual_coef_, support_, support_size_
-        The support vectors, their coefficients, the numbers of the examples that they were, and how many they are.
-    classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`.
+    While there is room, this is :class:`KernelOGD`. When the budget is used up, a support vector is dropped with the probability p_i,
+    the others are divided by 1 - p_i, so that f is the same on average, and the example joins them with rate y. p_i is 1/B ("uniform"),
+    or the smaller, the more a vector contributes ("weighted", BOGD++): 1 - p_i is proportional to |A_i| sqrt(k(x_i, x_i)). No
+    coefficient may be larger than rate limit: then all are scaled down.
 
     References
     ----------
@@ -323,24 +298,17 @@ class BOGD(WithBudget, Classifier):
     array([0, 1, 1, 0])
     """
 
-    rate: float = 0.2
-    lam: float = 1e-4
-    sampling: str = "uniform"
-    budget: int = 100
-    limit: float = 10.0
-    random_state: Any = field(default=None, kw_only=True)
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "rate": [Interval(Real, 0, None, closed="neither")],
-        "lam": [Interval(Real, 0, None, closed="left")],
-        "sampling": [StrOptions({"uniform", "weighted"})],
-        "limit": [Interval(Real, 1, None, closed="left")],
-        "random_state": ["random_state"],
-    }
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_shrinking(self.rate, self.lam)
+    rate: float = parameter(0.2)
+    lam: float = parameter(1e-4)
+    sampling: str = parameter("uniform", among("uniform", "weighted"), text="How the vector to be dropped is drawn.")
+    budget: int = parameter()
+    limit: float = parameter(
+        10.0,
+        Interval(Real, 1, None, closed="left"),
+        text="The largest coefficient, as a multiple of that of a new support vector (gamma in the paper).",
+    )
+    _: KW_ONLY
+    random_state: Any = parameter(text="The seed of the draws.")
 
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         steps = float(self.rate), float(self.lam), float(self.limit), self.sampling == "weighted"
@@ -351,7 +319,7 @@ class BOGD(WithBudget, Classifier):
         return {"gamma": GAMMAS, "rate": POWERS_OF_TWO}
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class BSGD(WithBudget, Classifier):
     """Stochastic gradient descent on a budget (BSGD): Pegasos with kernels, and care for what is lost when the budget is used up.
 
@@ -362,27 +330,6 @@ class BSGD(WithBudget, Classifier):
     * "project": one is projected on all others, the one that loses least by it; O(B^2);
     * "merge" (with kernel="rbf" only): the one with the smallest |A_p| and another become one, h x_p + (1 - h) x_q, such that as little
       as possible of their sum is lost.
-
-    Parameters
-    ----------
-    lam : float, default=0.0001
-        The regularisation lambda.
-    maintenance : {"remove", "project", "merge"}, default="merge"
-        What is done about a vector too many.
-    budget : int, default=100
-        The most support vectors that are held.
-    kernel, gamma, degree, coef0, fit_intercept, average
-        As in :class:`KernelPerceptron`. What is projected or merged keeps its share of the average.
-    classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`.
-
-    Attributes
-    ----------
-    support_vectors_, dual_coef_, support_, support_size_
-        The support vectors, their coefficients, the numbers of the examples that they were (of the later one, where two were
-        merged), and how many they are.
-    classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`.
 
     References
     ----------
@@ -400,14 +347,11 @@ class BSGD(WithBudget, Classifier):
     True
     """
 
-    lam: float = 1e-4
-    maintenance: str = "merge"
-    budget: int = 100
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "lam": [Interval(Real, 0, None, closed="neither")],
-        "maintenance": [StrOptions({"remove", "project", "merge"})],
-    }
+    lam: float = parameter(1e-4, POSITIVE, text="The regularisation lambda.")
+    maintenance: str = parameter(
+        "merge", among("remove", "project", "merge"), text="What is done when there is a vector too many."
+    )
+    budget: int = parameter()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -429,7 +373,7 @@ class BSGD(WithBudget, Classifier):
         return {"gamma": GAMMAS, "lam": LAMBDAS}
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class NOGD(WithBudget, Classifier):
     """Online gradient descent on Nystrom features (NOGD): the first support vectors become landmarks, and the rest is linear.
 
@@ -437,26 +381,6 @@ class NOGD(WithBudget, Classifier):
     features z = D_k^-1/2 V_k' (k(x_1, x), ..., k(x_B, x)), of which the largest `rank` eigenvalues are kept: z.z' is near to
     k(x, x'), and equal to it among the landmarks if all are. The model so far is carried over, and goes on as w += rate y z wherever
     y w.z < 1. Written in the landmarks that is A += rate y K_k^-1 k, which is how it is done.
-
-    Parameters
-    ----------
-    rate : float, default=0.5
-        The step size.
-    budget : int, default=100
-        The number of landmarks.
-    rank : int, default=None
-        How many eigenvalues are kept; None: all that are not rounding. Fewer save no time here; the literature keeps a fifth.
-    kernel, gamma, degree, coef0, fit_intercept, average
-        As in :class:`KernelPerceptron`.
-    classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`.
-
-    Attributes
-    ----------
-    support_vectors_, dual_coef_, support_, support_size_
-        The landmarks, their coefficients, the numbers of the examples that they were, and how many they are.
-    classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`.
 
     References
     ----------
@@ -472,14 +396,15 @@ class NOGD(WithBudget, Classifier):
     True
     """
 
-    rate: float = 0.5
-    budget: int = 100
-    rank: int | None = None
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "rate": [Interval(Real, 0, None, closed="neither")],
-        "rank": [Interval(Integral, 1, None, closed="left"), None],
-    }
+    rate: float = parameter(0.5, POSITIVE, text="The step size.")
+    budget: int = parameter(text="The number of landmarks.")
+    rank: int | None = parameter(
+        None,
+        COUNT,
+        None,
+        text="How many eigenvalues are kept. None: all that are more than rounding error. Fewer do not save time here; the"
+        " literature keeps a fifth.",
+    )
 
     def _keeps(self) -> set[str]:
         return {"pairs", "inverse"}

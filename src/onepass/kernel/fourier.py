@@ -11,16 +11,15 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY
 from math import pi
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from onepass.base import Classifier, Field, State
 from onepass.base.learner import POWERS_OF_TWO
+from onepass.base.parameters import COUNT, POSITIVE, parameter, parametric
 from onepass.compiled.average import workspace
 from onepass.compiled.circle import circle
 from onepass.compiled.compiler import routine
@@ -77,7 +76,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return UPDATED
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class FOGD(Classifier):
     r"""Fourier online gradient descent: an RBF kernel by random features, in constant time and memory.
 
@@ -90,28 +89,6 @@ class FOGD(Classifier):
     weights and those of its strongest rival r move apart, W_y += rate z and W_r -= rate z, where (W_y - W_r).z < 1.
 
     Distances are what counts, so scale the features first (:class:`onepass.StandardScaler`, or to [-1, 1]).
-
-    Parameters
-    ----------
-    components : int, default=400
-        The number D of frequencies; z has 2 D features.
-    rate : float, default=0.5
-        The length of a step, |z| being 1.
-    gamma : float, default=None
-        The width of the kernel. None is 1 / n_features, of the features that are known at the first example.
-    fit_intercept : bool, default=False
-        Whether to put the constant feature 1 beside z.
-    average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`.
-    random_state : int, RandomState or None, default=None
-        The seed of the frequencies.
-
-    Attributes
-    ----------
-    classes_ : array
-        The labels, sorted.
-    n_features_in_, t_, updates_, n_iter_ : int
-        The number of features, of examples learned from, of examples that had loss, and of passes.
 
     References
     ----------
@@ -131,18 +108,18 @@ class FOGD(Classifier):
     True
     """
 
-    components: int = 400
-    rate: float = 0.5
-    gamma: float | None = None
-    fit_intercept: bool = field(default=False, kw_only=True)
-    random_state: Any = field(default=None, kw_only=True)
+    components: int = parameter(400, COUNT, text="The number D of frequencies; z has 2 D features.")
+    rate: float = parameter(0.5, POSITIVE, text="The length of a step, as |z| = 1.")
+    gamma: float | None = parameter(
+        None,
+        POSITIVE,
+        None,
+        text="How narrow the kernel is. None: 1 / n_features, of the features that are known at the first example.",
+    )
+    _: KW_ONLY
+    fit_intercept: bool = parameter(False, text="Whether to put the constant feature 1 beside z.")
+    random_state: Any = parameter(text="The seed of the frequencies.")
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "components": [Interval(Integral, 1, None, closed="left")],
-        "rate": [Interval(Real, 0, None, closed="neither")],
-        "gamma": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": ["random_state"],
-    }
     _frequencies: ClassVar[dict[str, Field]] = {
         "U": Field("features components", draw="normal"),
         "gamma": Field("one", exact=True),

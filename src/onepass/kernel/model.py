@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from functools import cache
 from numbers import Integral, Real
 from typing import Any, ClassVar, NoReturn, Self
 
 import numba
 import numpy as np
-import scipy.sparse as sp
 from numba.core import config, types
-from sklearn.utils._param_validation import Interval, StrOptions
+from scipy.sparse import csr_array
+from sklearn.utils._param_validation import Interval
 
 from onepass.base import Field, Learner, ModelFileError, State
 from onepass.base.inputs import Rows
 from onepass.base.knowledge import Start
+from onepass.base.parameters import NOT_NEGATIVE, POSITIVE, among, parameter, parametric
 from onepass.base.state import Array
 from onepass.compiled import support as book
 from onepass.compiled.kernels import KERNELS, Custom, Given, Kernel
@@ -30,6 +31,7 @@ NARROW = 1024
 FIRST_SLOTS, FIRST_ENTRIES, HURTS = 64, 16, 8192
 
 LARGEST = 2**31 - 1  # of budgets and degrees
+UP_TO_LARGEST = Interval(Integral, 1, LARGEST, closed="both")
 
 # Kinds of kernel that are no entries of KERNELS.
 PRECOMPUTED, CUSTOM = -1, -2
@@ -38,23 +40,38 @@ PRECOMPUTED, CUSTOM = -1, -2
 GAMMAS = tuple(4.0**k for k in range(-5, 3))
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class KernelModel(Learner):
     """f(x) = sum_i A_i k(x_i, x) over the support vectors x_i, a row of coefficients A for each score."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kernel": [StrOptions({*KERNELS, "precomputed"}), callable],
-        "gamma": [Interval(Real, 0, None, closed="neither"), None],
-        "degree": [Interval(Integral, 1, LARGEST, closed="both")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-    }
-
     _: KW_ONLY
-    kernel: Any = "rbf"
-    gamma: float | None = None
-    degree: int = 3
-    coef0: float = 1.0
-    fit_intercept: bool = False
+    kernel: Any = parameter(
+        "rbf",
+        among(*KERNELS, "precomputed"),
+        callable,
+        text='The kernel k(x, z). "linear": x.z; "poly": (gamma x.z + coef0)^degree; "rbf": exp(-gamma |x - z|^2); "laplacian":'
+        ' exp(-gamma |x - z|_1); "sigmoid": tanh(gamma x.z + coef0); "cosine": x.z / (|x| |z|); "chi2":'
+        ' exp(-gamma sum (x - z)^2 / (x + z)) and "intersection": sum min(x, z), both for features that are not negative.'
+        ' "precomputed": row t of X holds the kernel values of example t with all examples. A function takes two 1-d arrays and'
+        " returns a number; Numba compiles it.",
+    )
+    gamma: float | None = parameter(
+        None,
+        POSITIVE,
+        None,
+        text="The scale of the kernel. None: 1 / n_features, of the features that are known at the first example.",
+    )
+    degree: int = parameter(3, UP_TO_LARGEST, text='The degree of "poly".')
+    coef0: float = parameter(1.0, Interval(Real, None, None, closed="neither"), text='The constant of "poly" and "sigmoid".')
+    fit_intercept: bool = parameter(False, text="Whether to add 1 to the kernel.")
+    average: bool | str | float | None = parameter(
+        more="A support vector that is dropped takes its share of the average with it; one that is projected or merged leaves it to"
+        " the others."
+    )
+
+    _offers: ClassVar[dict[str, Any]] = {
+        "budget": parameter(100, UP_TO_LARGEST, text="The largest number of support vectors."),
+    }
 
     # --- what a subclass may say ---
 
@@ -78,18 +95,18 @@ class KernelModel(Learner):
 
     @property
     def support_size_(self) -> int:
-        """How many support vectors are held."""
+        """The number of support vectors."""
         return int(self._attribute("support_size_").arrays["book"][book.SIZE])
 
     @property
     def support_(self) -> Array:
-        """The number of the example that each support vector was, counted from 0 among those that were learned from."""
+        """Which example each support vector is, counted from 0 among those that were learned from."""
         return self._attribute("support_").arrays["born"][: self.support_size_].copy()
 
     @property
-    def support_vectors_(self) -> Any:
-        """The support vectors, a row each: an array, or a `csr_array` where they are kept sparse. For given kernel values there are
-        none, but their numbers in `support_`."""
+    def support_vectors_(self) -> Array | csr_array:
+        """The support vectors, a row each; a `csr_array` if they are kept sparse. With kernel="precomputed" there are none: see
+        `support_`."""
         if self.kernel == "precomputed":
             raise AttributeError('With kernel="precomputed" the support vectors are known by their numbers only: see support_.')
         return self._vectors(self._attribute("support_vectors_"))
@@ -101,11 +118,11 @@ class KernelModel(Learner):
         held = np.arange(state.capacities["entries"]) < arrays["length"][:n, None]
         indptr = np.concatenate([[0], np.cumsum(arrays["length"][:n])])
         parts = (arrays["values"][:n][held], arrays["index"][:n][held], indptr)
-        return sp.csr_array(parts, shape=(n, state.n_features))
+        return csr_array(parts, shape=(n, state.n_features))
 
     @property
     def dual_coef_(self) -> Array:
-        """The coefficients of the support vectors: (1, n), or (K, n) for many classes; the average's, where there is one."""
+        """The coefficients of the support vectors, (1, n), or (K, n) for more than two classes; averaged if `average` is set."""
         state = self._attribute("dual_coef_")
         return self._averaged(state, "A")[:, : self.support_size_].copy()
 
@@ -298,20 +315,24 @@ class KernelModel(Learner):
             raise ModelFileError("The model file is damaged: its support set is not one.")
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class Budgeted(KernelModel):
     """A kernel model that may have a budget, and a policy for when it is used up."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "budget": [Interval(Integral, 1, LARGEST, closed="both"), None],
-        "policy": [StrOptions(set(POLICIES))],
-        "random_state": ["random_state"],
-    }
-
     _: KW_ONLY
-    budget: int | None = None
-    policy: str = "oldest"
-    random_state: Any = None
+    budget: int | None = parameter(
+        None,
+        UP_TO_LARGEST,
+        None,
+        more="None: there is no limit, and learning becomes slower with every mistake.",
+    )
+    policy: str = parameter(
+        "oldest",
+        among(*POLICIES),
+        text="Which support vector makes room when the budget is used up: none, so that the model learns no more; a random one; the"
+        " oldest; or the most redundant one, which the others classify best.",
+    )
+    random_state: Any = parameter(text='The seed of the policy "random".')
 
     def _most(self) -> int:
         return int(self.budget or 0)
@@ -326,18 +347,33 @@ class Budgeted(KernelModel):
 class WithBudget(KernelModel):
     """A kernel model that always has a budget."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"budget": [Interval(Integral, 1, LARGEST, closed="both")]}
-
     budget: int
 
     def _most(self) -> int:
         return int(self.budget)
 
 
-def check_shrinking(rate: float, lam: float) -> None:
-    """Refuse steps that would turn the model round."""
-    if rate * lam >= 1:
-        raise ValueError(f"rate * lam must be less than 1, got {rate * lam:g}: every step would wipe out the model.")
+class Shrinking(KernelModel):
+    """A kernel model whose coefficients shrink with each example."""
+
+    _offers: ClassVar[dict[str, Any]] = {
+        "rate": parameter(0.5, POSITIVE, text="The step size: the coefficient of a new support vector."),
+        "lam": parameter(
+            0.0,
+            NOT_NEGATIVE,
+            text="The regularisation lambda: every example multiplies all coefficients by 1 - rate lam. rate lam must be less"
+            " than 1.",
+        ),
+    }
+    rate: float
+    lam: float
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.rate * self.lam >= 1:
+            raise ValueError(
+                f"rate * lam must be less than 1, got {self.rate * self.lam:g}: every step would wipe out the model."
+            )
 
 
 @cache

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from numbers import Real
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from onepass.base import Classifier, Field, Regressor, State
 from onepass.base.learner import POWERS_OF_TWO
+from onepass.base.parameters import POSITIVE, parameter, parametric
 from onepass.compiled.linear import linear, move, of_many_scores, of_one_score
 from onepass.compiled.losses import judge
 from onepass.compiled.rows import sqnorm
@@ -61,15 +60,17 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return UPDATED
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class _Adaline(Passes):
-    rate: float = 0.01
-    mode: str = "online"
-    random_state: Any = field(default=None, kw_only=True)
+    rate: float = parameter(
+        0.01, POSITIVE, text="The length of a step. Steps above 2 / |x|^2 make the error grow: scale the features."
+    )
+    mode: str = parameter()
+    _: KW_ONLY
+    random_state: Any = parameter()
 
     loss: ClassVar[str] = "squared"
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"rate": [Interval(Real, 0, None, closed="neither")]}
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"rate": POWERS_OF_TWO}
 
     def _fields_beside(self, form: str) -> dict[str, Field]:
@@ -82,28 +83,11 @@ class _Adaline(Passes):
         return WidrowHoff(w, task, arrays["pending"] if self.mode == "batch" else w, float(self.rate))
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class Adaline(_Adaline, Classifier):
     r"""The adaptive linear element: least mean squares on labels -1 and 1.
 
     w += rate (y - w.x) x, for every example. With more than two classes, one unit a class.
-
-    Parameters
-    ----------
-    rate : float, default=0.01
-        The length of a step. Steps above 2 / |x|^2 make the error grow: scale the features.
-    mode : {"online", "incremental", "batch"}, default="online"
-        How `fit` goes over the data, `max_iter` times: in its order; in a new random order each pass; or with all steps of a pass
-        taken together at its end, which leaves `fit` as the only way to learn.
-    random_state : int, RandomState or None, default=None
-        The seed of the orders of "incremental".
-    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`.
-
-    Attributes
-    ----------
-    coef_, intercept_, classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`.
 
     References
     ----------
@@ -118,28 +102,11 @@ class Adaline(_Adaline, Classifier):
     """
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class AdalineRegressor(_Adaline, Regressor):
     r"""The adaptive linear element for numbers: least mean squares, the Widrow-Hoff rule.
 
     w += rate (y - w.x) x, for every example.
-
-    Parameters
-    ----------
-    rate : float, default=0.01
-        The length of a step. Steps above 2 / |x|^2 make the error grow: scale the features.
-    mode : {"online", "incremental", "batch"}, default="online"
-        How `fit` goes over the data, `max_iter` times: in its order; in a new random order each pass; or with all steps of a pass
-        taken together at its end, which leaves `fit` as the only way to learn.
-    random_state : int, RandomState or None, default=None
-        The seed of the orders of "incremental".
-    fit_intercept, average, max_iter, grow
-        As in :class:`PARegressor`.
-
-    Attributes
-    ----------
-    coef_, intercept_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PARegressor`.
 
     References
     ----------

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval
 
 from onepass.base import Classifier, Field, State
 from onepass.base.learner import POWERS_OF_TWO
+from onepass.base.parameters import POSITIVE, parameter, parametric
 from onepass.base.state import SCALE, Array
 from onepass.compiled.average import workspace
 from onepass.compiled.compiler import routine
@@ -100,7 +101,7 @@ def _(m: Any, other: Any, share: Any) -> Any:
     m.scale[0], m.power[0] = 1, power_sum(m.u, m.p)
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class ALMA(Classifier, LinearModel):
     r"""The approximate maximal margin algorithm for p-norms.
 
@@ -110,25 +111,7 @@ class ALMA(Classifier, LinearModel):
 
     so that w stays in the unit ball of the q-norm, 1/p + 1/q = 1. With p = 2, w is theta; a large p (about 2 ln d) suits problems
     where few of many features matter. With more than two classes, W is one long vector, and the example is x in the place of the
-    label and -x in that of its strongest rival.
-
-    Parameters
-    ----------
-    alpha : float, default=0.9
-        The margin aimed at is (1 - alpha) of the largest one; below or at 1, where it is a perceptron.
-    p : float, default=2
-        The norm, 2 or more.
-    C : float, default=sqrt(2)
-        The length of the first step.
-    normalize : bool, default=True
-        Whether to divide examples by their p-norm, as the paper does. LIBOL takes them as they are.
-    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`; weights may only be 0 or 1. The average is that of theta.
-
-    Attributes
-    ----------
-    coef_, intercept_, classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`.
+    label and -x in that of its strongest rival. There is no loss to weigh, so sample weights may only be 0 or 1.
 
     References
     ----------
@@ -142,17 +125,19 @@ class ALMA(Classifier, LinearModel):
     array([[-0.2,  0.2]])
     """
 
-    alpha: float = 0.9
-    p: float = 2
-    C: float = math.sqrt(2)
-    normalize: bool = field(default=True, kw_only=True)
+    alpha: float = parameter(
+        0.9,
+        Interval(Real, 0, 1, closed="right"),
+        text="The margin aimed at is 1 - alpha of the largest possible one. With 1 this is a perceptron.",
+    )
+    p: float = parameter(2, Interval(Real, 2, None, closed="left"), text="The norm, 2 or more.")
+    C: float = parameter(math.sqrt(2), POSITIVE, text="How long steps are: the first one has the length C / sqrt(p - 1).")
+    _: KW_ONLY
+    average: bool | str | float | None = parameter(more="It is theta that is averaged.")
+    normalize: bool = parameter(
+        True, "boolean", text="Whether to divide examples by their p-norm, as the paper does. LIBOL takes them as they are."
+    )
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha": [Interval(Real, 0, 1, closed="right")],
-        "p": [Interval(Real, 2, None, closed="left")],
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "normalize": ["boolean"],
-    }
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {
         "C": POWERS_OF_TWO,
         "alpha": tuple(k / 20 for k in range(11, 20)),

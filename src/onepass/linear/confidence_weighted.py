@@ -9,16 +9,15 @@ from __future__ import annotations
 import math
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from numbers import Real
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import erfcinv
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base.learner import POWERS_OF_TWO
-from onepass.linear.second_order import POSITIVE, SecondOrderClassifier, awake, step
+from onepass.base.parameters import POSITIVE, among, parameter, parametric
+from onepass.linear.second_order import SecondOrderClassifier, awake, step
 
 # What LIBOL tries.
 CONFIDENCES = tuple(k / 20 for k in range(11, 20))
@@ -70,7 +69,7 @@ def quantile(confidence: float) -> float:
     return -math.sqrt(2) * float(erfcinv(2 * confidence))
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class CWClassifier(SecondOrderClassifier):
     r"""Confidence-weighted classification: the nearest Gaussian that gets the example right with the given probability.
 
@@ -81,28 +80,7 @@ class CWClassifier(SecondOrderClassifier):
     * y w.x >= phi x' Sigma x for the form "variance", the first paper's.
 
     Both have closed forms: w += alpha y Sigma x, Sigma^-1 += c x x'. There is no slack, so one wrong label must be obeyed; for noisy
-    labels take :class:`SCWClassifier` or :class:`AROWClassifier`.
-
-    Parameters
-    ----------
-    confidence : float, default=0.7
-        The probability with which each example must be right, above 0.5 and below 1.
-    form : {"stdev", "variance"}, default="stdev"
-        The constraint.
-    covariance : {"diagonal", "full"}, default="diagonal"
-        A variance for each weight, or a covariance for each pair: O(nnz) or O(d^2) a step.
-    multiclass : {"exact", "libol"}, default="exact"
-        For more than two classes with the form "stdev": the exact solution of the constraint on the margin over the strongest rival,
-        whose variance is 2 x' Sigma x, or LIBOL's approximation.
-    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`; a constraint has no loss to weigh, so weights may only be 0 or 1.
-
-    Attributes
-    ----------
-    coef_, intercept_, covariance_
-        As in :class:`AROWClassifier`.
-    classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`.
+    labels take :class:`SCWClassifier` or :class:`AROWClassifier`. There is no loss to weigh, so sample weights may only be 0 or 1.
 
     References
     ----------
@@ -121,15 +99,15 @@ class CWClassifier(SecondOrderClassifier):
     0.9
     """
 
-    confidence: float = 0.7
-    form: str = "stdev"
-    multiclass: str = field(default="exact", kw_only=True)
+    confidence: float = parameter()
+    form: str = parameter(
+        "stdev",
+        among("stdev", "variance"),
+        text="Whether the constraint is on the standard deviation of the margin or on its variance.",
+    )
+    _: KW_ONLY
+    multiclass: str = parameter(more='It is for the form "stdev" only.')
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "confidence": [Interval(Real, 0.5, 1, closed="neither")],
-        "form": [StrOptions({"stdev", "variance"})],
-        "multiclass": [StrOptions({"exact", "libol"})],
-    }
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"confidence": CONFIDENCES}
 
     def _weights_are_switches(self) -> bool:
@@ -140,7 +118,7 @@ class CWClassifier(SecondOrderClassifier):
         return Confidence(phi, math.inf, False, self.multiclass == "libol") if self.form == "stdev" else Variance(phi)
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class SCWClassifier(SecondOrderClassifier):
     r"""Soft confidence-weighted classification: CW with slack, so that wrong labels need not be obeyed at any price.
 
@@ -150,29 +128,6 @@ class SCWClassifier(SecondOrderClassifier):
     * KL(N(w, Sigma) || N(w_t, Sigma_t)) + C loss^2 for "II",
 
     in closed form: w += alpha y Sigma x, Sigma^-1 += c x x'.
-
-    Parameters
-    ----------
-    variant : {"I", "II"}, default="I"
-        Whether the loss is taken as it is or squared.
-    C : float, default=1.0
-        Aggressiveness: how much the loss of one example counts.
-    confidence : float, default=0.75
-        The probability with which each example should be right, above 0.5 and below 1.
-    covariance : {"diagonal", "full"}, default="diagonal"
-        A variance for each weight, or a covariance for each pair: O(nnz) or O(d^2) a step.
-    multiclass : {"exact", "libol"}, default="exact"
-        For more than two classes: the exact solution of the constraint on the margin over the strongest rival, whose variance is
-        2 x' Sigma x, or LIBOL's approximation.
-    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`.
-
-    Attributes
-    ----------
-    coef_, intercept_, covariance_
-        As in :class:`AROWClassifier`.
-    classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`.
 
     References
     ----------
@@ -186,17 +141,12 @@ class SCWClassifier(SecondOrderClassifier):
     array(['yes'], dtype='<U3')
     """
 
-    variant: str = "I"
-    C: float = 1.0
-    confidence: float = 0.75
-    multiclass: str = field(default="exact", kw_only=True)
+    variant: str = parameter("I", among("I", "II"), text="Whether the loss is taken as it is or squared.")
+    C: float = parameter(1.0, POSITIVE, text="Aggressiveness: how much the loss of one example counts.")
+    confidence: float = parameter(0.75)
+    _: KW_ONLY
+    multiclass: str = parameter()
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "variant": [StrOptions({"I", "II"})],
-        "C": [POSITIVE],
-        "confidence": [Interval(Real, 0.5, 1, closed="neither")],
-        "multiclass": [StrOptions({"exact", "libol"})],
-    }
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"C": POWERS_OF_TWO, "confidence": CONFIDENCES}
 
     def _rule(self, arrays: Mapping[str, Any]) -> Any:

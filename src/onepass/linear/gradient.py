@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from numbers import Real
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base import Classifier, Field, Regressor, State
 from onepass.base.learner import POWERS_OF_TWO
+from onepass.base.parameters import NOT_NEGATIVE, POSITIVE, among, parameter, parametric
 from onepass.base.state import Array
 from onepass.compiled.compiler import routine
 from onepass.compiled.gradient import add_adaptively
@@ -123,13 +122,23 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
 
 
 class _Descent(LinearModel):
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "rate": [Interval(Real, 0, None, closed="neither")],
-        "power": [Interval(Real, 0, None, closed="left")],
-        "adagrad": ["boolean"],
-    }
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"rate": POWERS_OF_TWO}
 
+    _offers: ClassVar[dict[str, Any]] = {
+        "loss": parameter(text="The loss to descend on."),
+        "rate": parameter(1.0, POSITIVE, text="The length of the first step."),
+        "power": parameter(
+            0.5,
+            NOT_NEGATIVE,
+            text="How fast the steps become shorter; 0 leaves them as they are, for streams that drift.",
+        ),
+        "adagrad": parameter(
+            False,
+            "boolean",
+            text="Whether to divide the step of each weight by the root of the sum of its squared gradients so far, instead of by"
+            " t^power: weights of rare features then go on moving.",
+        ),
+    }
     rate: float
     power: float
     adagrad: bool
@@ -145,7 +154,7 @@ class _Descent(LinearModel):
         return Decay(arrays["t"], float(self.rate), float(self.power))
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class OGDClassifier(Classifier, _Descent):
     r"""Online gradient descent for classification.
 
@@ -157,25 +166,6 @@ class OGDClassifier(Classifier, _Descent):
     * "log": log(1 + exp(-m)), which is logistic regression.
 
     With more than two classes m is the margin over the strongest rival, and "log" is the cross-entropy of the softmax of the scores.
-
-    Parameters
-    ----------
-    loss : {"zero_one", "hinge", "squared_hinge", "log"}, default="hinge"
-        What to descend on.
-    rate : float, default=1.0
-        The length of the first step.
-    power : float, default=0.5
-        How fast steps become shorter; 0 leaves them as they are, for streams that drift.
-    adagrad : bool, default=False
-        Divide each weight's step by the root of the sum of its squared gradients so far, instead of by t^power: weights of rare
-        features go on moving.
-    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`. For "log", `predict_proba` needs no `calibrate`.
-
-    Attributes
-    ----------
-    coef_, intercept_, classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`.
 
     References
     ----------
@@ -191,12 +181,12 @@ class OGDClassifier(Classifier, _Descent):
     array([[0.41, 0.59]])
     """
 
-    loss: str = "hinge"
-    rate: float = 1.0
-    power: float = 0.5
-    adagrad: bool = field(default=False, kw_only=True)
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"loss": [StrOptions(set(CLASSIFICATION))]}
+    loss: str = parameter("hinge", among(*CLASSIFICATION))
+    rate: float = parameter()
+    power: float = parameter()
+    _: KW_ONLY
+    calibrate: bool = parameter(more='With the loss "log", `predict_proba` does not need it.')
+    adagrad: bool = parameter()
 
     def _gives_probabilities(self) -> bool:
         return self.loss == "log" or super()._gives_probabilities()
@@ -216,7 +206,7 @@ class OGDClassifier(Classifier, _Descent):
         return Descent(w, task, self._pace(arrays), CLASSIFICATION[self.loss])
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class OGDRegressor(Regressor, _Descent):
     r"""Online gradient descent for regression.
 
@@ -227,26 +217,6 @@ class OGDRegressor(Regressor, _Descent):
     * "epsilon_insensitive": max(0, |e| - epsilon).
 
     Scale the features: with the squared loss, steps of more than 2 / |x|^2 times the error make the error grow.
-
-    Parameters
-    ----------
-    loss : {"squared", "absolute", "epsilon_insensitive"}, default="squared"
-        What to descend on.
-    rate : float, default=0.1
-        The length of the first step.
-    power : float, default=0.5
-        How fast steps become shorter; 0 leaves them as they are, for streams that drift.
-    epsilon : float, default=0.1
-        The error that "epsilon_insensitive" does not count.
-    adagrad : bool, default=False
-        Divide each weight's step by the root of the sum of its squared gradients so far, instead of by t^power.
-    fit_intercept, average, max_iter, grow
-        As in :class:`PARegressor`.
-
-    Attributes
-    ----------
-    coef_, intercept_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PARegressor`.
 
     References
     ----------
@@ -262,16 +232,12 @@ class OGDRegressor(Regressor, _Descent):
     array([1., 1.])
     """
 
-    loss: str = "squared"
-    rate: float = 0.1
-    power: float = 0.5
-    epsilon: float = 0.1
-    adagrad: bool = field(default=False, kw_only=True)
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "loss": [StrOptions(set(REGRESSION))],
-        "epsilon": [Interval(Real, 0, None, closed="left")],
-    }
+    loss: str = parameter("squared", among(*REGRESSION))
+    rate: float = parameter(0.1)
+    power: float = parameter()
+    epsilon: float = parameter(text='For "epsilon_insensitive": errors up to this size do not count.')
+    _: KW_ONLY
+    adagrad: bool = parameter()
 
     def _task(self, state: State) -> Any:
         return Targets(1.0, float(self.epsilon) if self.loss == "epsilon_insensitive" else 0.0)

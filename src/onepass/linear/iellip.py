@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval
 
 from onepass.base import Field
+from onepass.base.parameters import parameter, parametric
 from onepass.linear.second_order import SecondOrderClassifier, awake, step
 
 IELLIP = namedtuple("IELLIP", "b c decay")
@@ -32,7 +32,7 @@ def _(rule: Any, margin: Any, loss: Any, v: Any, rows: Any, weight: Any) -> Any:
     return loss / spread, c / ((1 - c) * spread)
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class IELLIPClassifier(SecondOrderClassifier):
     r"""The improved ellipsoid method: an ellipsoid around the weights, cut by each mistake.
 
@@ -40,25 +40,7 @@ class IELLIPClassifier(SecondOrderClassifier):
     w += y (1 - y w.x) / v Sigma x, and the precision takes in the direction of x, Sigma^-1 <- (1 - c_k) Sigma^-1 + c_k x x' / v,
     where c_k = c b^k on the k-th mistake, from 0.
 
-    `covariance_` is known up to a factor, on which nothing depends.
-
-    Parameters
-    ----------
-    b : float, default=0.3
-        How fast the ellipsoid stops changing: the factor of c after each mistake.
-    c : float, default=0.1
-        How much the first mistake changes the ellipsoid.
-    covariance : {"diagonal", "full"}, default="diagonal"
-        A variance for each weight, or a covariance for each pair: O(nnz) or O(d^2) a step.
-    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`; there is no loss to weigh, so weights may only be 0 or 1.
-
-    Attributes
-    ----------
-    coef_, intercept_, covariance_
-        As in :class:`AROWClassifier`.
-    classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`; `updates_` counts mistakes.
+    `covariance_` is known up to a factor, on which nothing depends. There is no loss to weigh, so sample weights may only be 0 or 1.
 
     References
     ----------
@@ -72,13 +54,13 @@ class IELLIPClassifier(SecondOrderClassifier):
     array([[-0.5,  0. ]])
     """
 
-    b: float = 0.3
-    c: float = 0.1
+    b: float = parameter(
+        0.3,
+        Interval(Real, 0, 1, closed="right"),
+        text="How fast the ellipsoid stops changing: what c is multiplied by after each mistake.",
+    )
+    c: float = parameter(0.1, Interval(Real, 0, 1, closed="left"), text="How much the first mistake changes the ellipsoid.")
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "b": [Interval(Real, 0, 1, closed="right")],
-        "c": [Interval(Real, 0, 1, closed="left")],
-    }
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"b": tuple(k / 10 for k in range(1, 10))}
 
     def _fields_beside(self, form: str) -> dict[str, Field]:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from onepass.base import Classifier
+from onepass.base.parameters import parametric
 from onepass.compiled.linear import linear, move
 from onepass.compiled.losses import ManyClasses, TwoClasses, judge, mistaken
 from onepass.compiled.rows import sqnorm
@@ -76,7 +76,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return UPDATED
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class MIRA(Classifier, LinearModel):
     r"""The margin-infused relaxed algorithm: the ultraconservative step of smallest norm.
 
@@ -87,16 +87,7 @@ class MIRA(Classifier, LinearModel):
     It is found exactly. For two classes, w += tau y x with tau = -y w.x / |x|^2, at most 1.
 
     All scores are equal at first, and tau = 0 would be the solution for good; a mistake of equal scores is a perceptron's step.
-
-    Parameters
-    ----------
-    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`; there is no loss to weigh, so weights may only be 0 or 1.
-
-    Attributes
-    ----------
-    coef_, intercept_, classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`; `updates_` counts mistakes.
+    There is no loss to weigh, so sample weights may only be 0 or 1.
 
     References
     ----------

@@ -39,14 +39,14 @@ class LinearModel(Learner):
 
     @property
     def coef_(self) -> Array:
-        """The weights: (1, d) for two classes, (K, d) for more, (d,) for regression; the average's, where there is one."""
+        """The weights that predict: (1, d) for two classes, (K, d) for more classes or labels, (d,) for regression."""
         weights = self._weights_now()[..., 1:]
         weights = weights.copy()
         return weights[None] if self._attribute("coef_").form == "binary" else weights
 
     @property
     def intercept_(self) -> Array:
-        """The intercept: (1,), or (K,) for many classes."""
+        """The intercepts that predict: (1,), or (K,) where there are K rows of weights."""
         weights = self._weights_now()[..., 0]
         return weights.reshape(-1).copy()
 

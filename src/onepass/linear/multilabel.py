@@ -24,12 +24,12 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from onepass.base import Field, Multilabel, State
+from onepass.base.parameters import parametric
 from onepass.base.state import Array
 from onepass.compiled.average import at, height, workspace
 from onepass.compiled.compiler import routine
@@ -91,7 +91,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return UPDATED
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class PAMultilabel(Multilabel, PassiveAggressive, LinearModel):
     r"""Passive-aggressive learning of sets of labels: relevant labels above a learned threshold, all others below it.
 
@@ -100,29 +100,10 @@ class PAMultilabel(Multilabel, PassiveAggressive, LinearModel):
 
         loss = max(0, 1 - (w_r - w_s).x, 1 - (w_r - w_o).x, 1 - (w_o - w_s).x),
 
-    the two weight vectors (a, b) of the largest term move apart, w_a += tau x and w_b -= tau x, with tau as in
+    the two weight vectors (a, b) of the largest term move apart, w_a += tau x and w_b -= tau x, with the tau of
     :class:`PAClassifier` and 2 |x|^2 in place of |x|^2. An example with no label, or with all of them, has but one of the two terms
-    with o. A label is predicted where it scores higher than the threshold.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Aggressiveness: how far one example may move the weights. Without effect for "hard".
-    variant : {"hard", "I", "II"}, default="I"
-        How an example that does not fit is traded against the weights so far.
-    classes : array-like, default=None
-        The labels, where they are known beforehand.
-    fit_intercept, average, max_iter, grow
-        As in :class:`PAClassifier`.
-
-    Attributes
-    ----------
-    coef_, intercept_ : arrays of shape (L, d) and (L,)
-        The weights of each label, less those of the threshold.
-    classes_ : array
-        The labels, sorted.
-    n_features_in_, t_, updates_, n_iter_ : int
-        The number of features, of examples learned from, of examples that had loss, and of passes.
+    with o. A label is predicted if it scores higher than the threshold. `coef_` and `intercept_` have a row for each label, less the
+    weights of the threshold.
 
     Notes
     -----

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from onepass.base.learner import POWERS_OF_TWO
-from onepass.linear.second_order import POSITIVE, Dual, SecondOrderClassifier, awake, dual_step
+from onepass.base.parameters import POSITIVE, parameter, parametric
+from onepass.linear.second_order import Dual, SecondOrderClassifier, awake, dual_step
 
 NAROW = namedtuple("NAROW", "b")
 
@@ -30,29 +30,13 @@ def _(rule: Any, margin: Any, wrong: Any, v: Any, rows: Any) -> Any:
     return 1.0, max(0.0, rule.b - 1 / spread)
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class NAROWClassifier(SecondOrderClassifier):
     r"""Narrow AROW: second-order mirror descent whose covariance learns only from what is still uncertain.
 
     w = Sigma theta is the minimiser of w' Sigma^-1 w / 2 - theta.w. With v = x' Sigma x, 1/r = max(0, b - 1/v) and the margin
     y w.x r / (r + v) of the weights with x taken into their covariance: if that margin is below 1, theta += y x and
-    Sigma^-1 += x x' / r.
-
-    Parameters
-    ----------
-    b : float, default=1.0
-        Examples of a variance up to 1/b leave the covariance as it is.
-    covariance : {"diagonal", "full"}, default="diagonal"
-        A variance for each weight, or a covariance for each pair: O(nnz) or O(d^2) a step.
-    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`; there is no loss term to weigh, so weights may only be 0 or 1.
-
-    Attributes
-    ----------
-    coef_, intercept_, covariance_
-        As in :class:`AROWClassifier`.
-    classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`.
+    Sigma^-1 += x x' / r. There is no loss to weigh, so sample weights may only be 0 or 1.
 
     References
     ----------
@@ -66,10 +50,9 @@ class NAROWClassifier(SecondOrderClassifier):
     (array([[ 1. , -0.5]]), array([1.  , 1.  , 0.25]))
     """
 
-    b: float = 1.0
+    b: float = parameter(1.0, POSITIVE, text="Examples with a variance of at most 1/b leave the covariance as it is.")
 
     _Record: ClassVar[Any] = Dual
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"b": [POSITIVE]}
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"b": POWERS_OF_TWO}
 
     def _weights_are_switches(self) -> bool:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from onepass.base.learner import POWERS_OF_TWO
-from onepass.linear.second_order import POSITIVE, SecondOrderClassifier, awake, step
+from onepass.base.parameters import POSITIVE, parameter, parametric
+from onepass.linear.second_order import SecondOrderClassifier, awake, step
 
 NHERD = namedtuple("NHERD", "C")
 
@@ -28,28 +28,12 @@ def _(rule: Any, margin: Any, loss: Any, v: Any, rows: Any, weight: Any) -> Any:
     return loss / (spread + 1 / C), C * C * spread + 2 * C
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class NHERDClassifier(SecondOrderClassifier):
     r"""Gaussian herding: each weight vector of a normal herd takes the PA-II step, and the herd is made normal again.
 
     With v = x' Sigma x and loss = max(0, 1 - y w.x): w += y loss / (v + 1/C) Sigma x, and Sigma^-1 += (2C + C^2 v) x x', which is
     Sigma <- (I - x x' Sigma / (v + 1/C))' Sigma (I - x x' Sigma / (v + 1/C)).
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Aggressiveness: how far one example moves the herd.
-    covariance : {"diagonal", "full"}, default="diagonal"
-        A variance for each weight, or a covariance for each pair: O(nnz) or O(d^2) a step.
-    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`.
-
-    Attributes
-    ----------
-    coef_, intercept_, covariance_
-        As in :class:`AROWClassifier`.
-    classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`.
 
     References
     ----------
@@ -65,9 +49,8 @@ class NHERDClassifier(SecondOrderClassifier):
     array([1.  , 0.04, 0.25])
     """
 
-    C: float = 1.0
+    C: float = parameter(1.0, POSITIVE, text="Aggressiveness: how far one example may move the herd.")
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"C": [POSITIVE]}
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"C": POWERS_OF_TWO}
 
     def _rule(self, arrays: Mapping[str, Any]) -> Any:

@@ -5,24 +5,28 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from onepass.base import Field
 from onepass.base.estimator import are_named
 from onepass.base.inputs import rows_of
+from onepass.base.parameters import among, parameter
 from onepass.linear.model import LinearModel
 
 
 class Passes(LinearModel):
     """Weights that move after each example ("online", "incremental"), or once a pass ("batch"), by `pending`."""
 
+    _offers: ClassVar[dict[str, Any]] = {
+        "mode": parameter(
+            "online",
+            among("online", "incremental", "batch"),
+            text="How `fit` goes over the data, at most `max_iter` times: in its order; in a new random order for each pass; or with"
+            " all steps of a pass taken together at its end, so that only `fit` can teach the model.",
+        ),
+        "random_state": parameter(None, "random_state", text='The seed of the orders of "incremental".'),
+    }
     mode: str
     random_state: Any
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "mode": [StrOptions({"online", "incremental", "batch"})],
-        "random_state": ["random_state"],
-    }
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base import Classifier, Learner, Regressor, SelfTuning, State
 from onepass.base.learner import POWERS_OF_TWO
+from onepass.base.parameters import POSITIVE, among, parameter, parametric
 from onepass.base.state import Array
 from onepass.compiled.hedge import Prices, candidates
 from onepass.compiled.linear import rule
@@ -37,17 +35,18 @@ def _(m: Any, loss: Any, norm2: Any, weight: Any) -> Any:
 candidates(PA, "w C")
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class PassiveAggressive(Learner):
     """The parameters of a passive-aggressive step."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "variant": [StrOptions(set(VARIANTS))],
-    }
-
-    C: float = 1.0
-    variant: str = "I"
+    C: float = parameter(
+        1.0, POSITIVE, text='Aggressiveness: how far one example may move the model. Without effect for "hard".'
+    )
+    variant: str = parameter(
+        "I",
+        among(*VARIANTS),
+        text='How C limits the step: not at all ("hard"), as an upper bound ("I"), or by making every step smaller ("II").',
+    )
 
     def _weights_are_switches(self) -> bool:
         return self.variant == "hard"
@@ -57,7 +56,7 @@ class PassiveAggressive(Learner):
         return {} if self.variant == "hard" else {"C": POWERS_OF_TWO}
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class PAClassifier(Classifier, SelfTuning, PassiveAggressive, LinearModel):
     r"""Passive-aggressive classification: the smallest step that would have got the example right.
 
@@ -75,47 +74,6 @@ class PAClassifier(Classifier, SelfTuning, PassiveAggressive, LinearModel):
     that makes the loss largest (`update="max_loss"`). The largest loss with rho = 1 for every mistake is the loss without costs. For
     two classes w stands for W_1 - W_0, with loss = sqrt(rho(y, other)) - y w.x and |x|^2: where two rows move by tau x, their
     difference moves by twice that, so that C is worth, with costs or without, as much as C/2 for two rows.
-
-    Parameters
-    ----------
-    C : float or "auto", default=1.0
-        Aggressiveness: how far one example may move the weights. Without effect for "hard". "auto" needs no search: seven values, from
-        1/1024 to 4 divided by the mean |x|^2 so far, learn side by side, and each has a share in the scores that its losses so far (or
-        costs) decide on.
-    variant : {"hard", "I", "II"}, default="I"
-        How an example that does not fit is traded against the weights so far.
-    costs : array-like of shape (K, K), default=None
-        The cost of each mistake, not negative: a row for each true label, a column for each predicted one, in the order of
-        `classes_`; the diagonal is 0. The classes have to be known from the start. None: no costs, and `update` is without effect.
-    update : {"prediction", "max_loss"}, default="prediction"
-        Which wrong label the weights move away from, where there are costs.
-    fit_intercept : bool, default=True
-        Whether to append the constant feature 1 to each row.
-    average : bool, "uniform" or float, default=None
-        Predict with an average of the weights along the way: True is polynomial decay, which forgets the start; "uniform" is the
-        plain mean; a number is a half-life in examples, for streams that drift.
-    classes : array-like, default=None
-        The labels, where they are known beforehand.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes; "balanced" follows the running counts.
-    calibrate : bool, default=False
-        Learn probabilities along the way: `predict_proba` by an online Platt step on the scores from before each example.
-    max_iter : int, default=1
-        The most passes that `fit` makes over the data.
-    grow : bool, "features" or "labels", default=None
-        Whether new features and labels may come up at any time: both, neither, or one of them. None: labels may in `learn_one`,
-        dicts and streams, features in dicts and LIBSVM text.
-
-    Attributes
-    ----------
-    coef_, intercept_ : arrays
-        The weights: (1, d) and (1,) for two classes, (K, d) and (K,) for more.
-    C_, C_shares_ : arrays
-        The values of C that learn side by side, and the shares that they have.
-    classes_ : array
-        The labels, sorted.
-    n_features_in_, t_, updates_, n_iter_ : int
-        The number of features, of examples learned from, of examples that had loss, and of passes.
 
     References
     ----------
@@ -147,17 +105,29 @@ class PAClassifier(Classifier, SelfTuning, PassiveAggressive, LinearModel):
     True
     """
 
-    C: float | str = 1.0  # type: ignore[assignment]
-    costs: Any = None
-    update: str = "prediction"
+    C: float | str = parameter(  # type: ignore[assignment]
+        1.0,
+        POSITIVE,
+        among("auto"),
+        more='"auto" makes a search unnecessary: seven values, from 1/1024 to 4 divided by the mean |x|^2 so far, learn side by side,'
+        " and their losses (or costs) so far decide on the share that each has in the scores.",
+    )
+    costs: Any = parameter(
+        None,
+        "array-like",
+        None,
+        kind="array-like of shape (K, K)",
+        text="The cost of each mistake, not negative: a row for each true label, a column for each predicted one, in the order of"
+        " `classes_`; the diagonal is 0. The classes have to be known from the start. None: no costs, and `update` has no effect.",
+    )
+    update: str = parameter(
+        "prediction",
+        among("prediction", "max_loss"),
+        text="Which wrong label the weights move away from if there are costs: the predicted one, or the one with the largest loss.",
+    )
 
     _candidates: ClassVar[tuple[float, ...]] = tuple(4.0**k for k in range(-5, 2))
     _relative: ClassVar[bool] = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "C": [*PassiveAggressive._parameter_constraints["C"], StrOptions({"auto"})],
-        "costs": ["array-like", None],
-        "update": [StrOptions({"prediction", "max_loss"})],
-    }
 
     def _linear_record(self, w: Any, task: Any, arrays: Mapping[str, Any]) -> Any:
         return self._hedged(PA(w, task, self._aggressiveness(), VARIANTS[self.variant]), task, arrays)
@@ -213,29 +183,11 @@ class PAClassifier(Classifier, SelfTuning, PassiveAggressive, LinearModel):
         return np.ascontiguousarray(np.sqrt(costs))
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class PARegressor(Regressor, PassiveAggressive, LinearModel):
     r"""Passive-aggressive regression: the smallest step that would have met the target within epsilon.
 
-    With loss = max(0, |y - w.x| - epsilon), the weights move by w += sign(y - w.x) tau x, tau as in :class:`PAClassifier`.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Aggressiveness: how far one example may move the weights. Without effect for "hard".
-    variant : {"hard", "I", "II"}, default="I"
-        How an example that does not fit is traded against the weights so far.
-    epsilon : float, default=0.1
-        The error that is not worth a step.
-    fit_intercept, average, max_iter, grow
-        As in :class:`PAClassifier`.
-
-    Attributes
-    ----------
-    coef_, intercept_ : arrays of shape (d,) and (1,)
-        The weights.
-    n_features_in_, t_, updates_, n_iter_ : int
-        The number of features, of examples learned from, of examples that had loss, and of passes.
+    With loss = max(0, |y - w.x| - epsilon), the weights move by w += sign(y - w.x) tau x, with the tau of :class:`PAClassifier`.
 
     References
     ----------
@@ -249,11 +201,7 @@ class PARegressor(Regressor, PassiveAggressive, LinearModel):
     array([1., 1.])
     """
 
-    epsilon: float = 0.1
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "epsilon": [Interval(Real, 0, None, closed="left")],
-    }
+    epsilon: float = parameter()
 
     def _linear_record(self, w: Any, task: Any, arrays: Mapping[str, Any]) -> Any:
         return PA(w, task, float(self.C), VARIANTS[self.variant])

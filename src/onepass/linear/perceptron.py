@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from onepass.base import Classifier, Field
+from onepass.base.parameters import NOT_NEGATIVE, POSITIVE, among, parameter, parametric
 from onepass.base.state import SCALE, State
 from onepass.compiled.linear import linear, move, of_many_scores
 from onepass.compiled.losses import judge, loses_tie, mistaken, unrivalled
@@ -72,39 +73,13 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return UPDATED
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class Perceptron(Classifier, Passes):
     r"""The perceptron, with its margin, shrinking, batch, incremental, pocket and averaged forms.
 
     On an example that is got wrong, or whose margin y w.x is below `margin`: w <- shrink w + rate y x.
 
     With more than two classes the label gains rate x, and the classes that score no less than it lose as much in all.
-
-    Parameters
-    ----------
-    margin : float, default=0.0
-        The margin below which an example that is right is learned from, too.
-    rate : float, default=1.0
-        The length of a step.
-    shrink : float, default=1.0
-        The share of the weights that a step keeps; below 1 the past is forgotten.
-    mode : {"online", "incremental", "batch"}, default="online"
-        How `fit` goes over the data, `max_iter` times or until a pass has no error: in its order; in a new random order each pass;
-        or with all steps of a pass taken together at its end, which leaves `fit` as the only way to learn.
-    pocket : bool, default=False
-        Predict with the weights that had the longest run of examples without a step.
-    multiclass : {"max", "uniform", "proportional"}, default="max"
-        The classes that lose: the strongest one; all that score no less than the label, the same; or in proportion to how far they
-        are above it.
-    random_state : int, RandomState or None, default=None
-        The seed of the orders of "incremental".
-    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`.
-
-    Attributes
-    ----------
-    coef_, intercept_, classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`.
 
     References
     ----------
@@ -121,21 +96,27 @@ class Perceptron(Classifier, Passes):
     (array([0, 0, 0, 1]), 6)
     """
 
-    margin: float = 0.0
-    rate: float = 1.0
-    shrink: float = 1.0
-    mode: str = "online"
-    pocket: bool = False
-    multiclass: str = "max"
-    random_state: Any = field(default=None, kw_only=True)
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "margin": [Interval(Real, 0, None, closed="left")],
-        "rate": [Interval(Real, 0, None, closed="neither")],
-        "shrink": [Interval(Real, 0, 1, closed="right")],
-        "pocket": ["boolean"],
-        "multiclass": [StrOptions({"max", "uniform", "proportional"})],
-    }
+    margin: float = parameter(0.0, NOT_NEGATIVE, text="Correct examples with a margin below this are learned from, too.")
+    rate: float = parameter(1.0, POSITIVE, text="The length of a step.")
+    shrink: float = parameter(
+        1.0,
+        Interval(Real, 0, 1, closed="right"),
+        text="The share of the weights that a step keeps; below 1 the model forgets the past.",
+    )
+    mode: str = parameter()
+    pocket: bool = parameter(
+        False,
+        "boolean",
+        text="Whether to predict with the weights that had the longest run of examples without a step.",
+    )
+    multiclass: str = parameter(
+        "max",
+        among("max", "uniform", "proportional"),
+        text="Which classes lose: the strongest one; all that score no less than the label, by the same amount; or these in"
+        " proportion to how far they are above it.",
+    )
+    _: KW_ONLY
+    random_state: Any = parameter()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from onepass.base import Classifier, Field
+from onepass.base.parameters import parameter, parametric
 from onepass.base.state import SCALE, Array
 from onepass.compiled.compiler import routine
 from onepass.compiled.linear import linear, move
@@ -93,7 +94,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return UPDATED
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class ROMMA(Classifier, LinearModel):
     r"""The relaxed online maximum margin algorithm.
 
@@ -103,24 +104,12 @@ class ROMMA(Classifier, LinearModel):
         w = ((|x|^2 |w_t|^2 - y w_t.x) w_t + |w_t|^2 (y - w_t.x) x) / (|x|^2 |w_t|^2 - (w_t.x)^2),
 
     and the first w is y x / |x|^2. With more than two classes, W is one long vector, and the example is x in the place of the label
-    and -x in that of its strongest rival.
+    and -x in that of its strongest rival. There is no loss to weigh, so sample weights may only be 0 or 1.
 
     Each step is the one above for the weights at hand: |w|^2 is known to 1e-8 of itself, in float32 to 1e-3, however long the stream.
     The weights in the end are another matter where labels are noisy: every mistake makes |w| longer, and one on an x that nearly
     points against w many times longer, and so the last bits too. Sums in another order (dense or sparse rows) may then lead elsewhere.
     Before |w| leaves the range of floating point, w and its average are divided by 2^52 (2^23 in float32), which changes no decision.
-
-    Parameters
-    ----------
-    aggressive : bool, default=False
-        Whether to learn from every margin below 1, and not only from mistakes.
-    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`; there is no loss to weigh, so weights may only be 0 or 1.
-
-    Attributes
-    ----------
-    coef_, intercept_, classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`.
 
     References
     ----------
@@ -134,9 +123,9 @@ class ROMMA(Classifier, LinearModel):
     array([[ 0.5, -1. ]])
     """
 
-    aggressive: bool = False
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"aggressive": ["boolean"]}
+    aggressive: bool = parameter(
+        False, "boolean", text="Whether to learn from every margin below 1, and not only from mistakes."
+    )
 
     def _weights_are_switches(self) -> bool:
         return True

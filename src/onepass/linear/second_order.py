@@ -12,15 +12,16 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from onepass.base import Classifier, Field
 from onepass.base.knowledge import Start
+from onepass.base.parameters import POSITIVE, among, parameter, parametric
 from onepass.base.state import Array, State
 from onepass.compiled.average import at, workspace
 from onepass.compiled.compiler import routine
@@ -33,8 +34,6 @@ from onepass.linear.model import LinearModel
 
 Gaussian = namedtuple("Gaussian", "w task cov rule")
 Dual = namedtuple("Dual", "w task cov rule")
-
-POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
 # --- what a rule says ---
@@ -148,13 +147,20 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
 # --- what their learners have in common ---
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class SecondOrder(LinearModel):
     """Weights with a covariance."""
 
-    covariance: str = field(default="diagonal", kw_only=True)
+    _: KW_ONLY
+    covariance: str = parameter(
+        "diagonal",
+        among("diagonal", "full"),
+        text="A variance for each weight, or a covariance for each pair of weights: a step takes O(nnz) or O(d^2).",
+    )
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"covariance": [StrOptions({"diagonal", "full"})]}
+    _offers: ClassVar[dict[str, Any]] = {
+        "r": parameter(1.0, POSITIVE, text="How much noise to expect; the larger, the smaller the steps."),
+    }
 
     _Record: ClassVar[Any] = Gaussian
 
@@ -181,7 +187,7 @@ class SecondOrder(LinearModel):
 
     @property
     def covariance_(self) -> Array:
-        """The covariance of the weights, the intercept's first: (d+1,) variances, or (d+1, d+1)."""
+        """The covariance of the weights, which all classes share: (d+1,) variances, or (d+1, d+1). The intercept comes first."""
         state = self._attribute("covariance_")
         n = state.n_features + 1
         if self.covariance == "diagonal":
@@ -192,6 +198,20 @@ class SecondOrder(LinearModel):
         return root @ root.T  # symmetric to the bit
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class SecondOrderClassifier(Classifier, SecondOrder):
     """A classifier with a covariance."""
+
+    _offers: ClassVar[dict[str, Any]] = {
+        "confidence": parameter(
+            0.7,
+            Interval(Real, 0.5, 1, closed="neither"),
+            text="The probability with which each example is to be right, above 0.5 and below 1.",
+        ),
+        "multiclass": parameter(
+            "exact",
+            among("exact", "libol"),
+            text="For more than two classes: the exact solution, for which the margin of the label over its strongest rival has the"
+            " variance 2 x' Sigma x, or LIBOL's approximation.",
+        ),
+    }

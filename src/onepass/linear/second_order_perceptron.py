@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import StrOptions
-
-from onepass.linear.second_order import POSITIVE, Dual, SecondOrderClassifier, awake, dual_step
+from onepass.base.parameters import POSITIVE, among, parameter, parametric
+from onepass.linear.second_order import Dual, SecondOrderClassifier, awake, dual_step
 
 SOP = namedtuple("SOP", "a always")
 
@@ -28,32 +27,14 @@ def _(rule: Any, margin: Any, wrong: Any, v: Any, rows: Any) -> Any:
     return (1 / rule.a if wrong else 0.0), 1 / rule.a
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class SecondOrderPerceptron(SecondOrderClassifier):
     r"""The second-order perceptron: a perceptron on whitened examples.
 
     w = (a I + sum_s x_s x_s')^-1 sum_s y_s x_s, over the examples s that were got wrong. The sign of w.x is the prediction; the
     paper's, which counts the present example among those of the matrix, is the same.
 
-    Parameters
-    ----------
-    a : float, default=1.0
-        How much the first examples are trusted: the weight of |w|^2.
-    correlate : {"mistakes", "all"}, default="mistakes"
-        The examples of the matrix. The paper takes the mistakes; LIBOL takes all.
-    covariance : {"diagonal", "full"}, default="diagonal"
-        Only the diagonal of the matrix, or all of it: O(nnz) or O(d^2) a step.
-    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`; there is no loss to weigh, so weights may only be 0 or 1.
-
-    Attributes
-    ----------
-    coef_, intercept_ : arrays
-        The weights: (1, d) and (1,) for two classes, (K, d) and (K,) for more.
-    covariance_ : array
-        a times the inverse of the matrix, the intercept's part first: (d+1,) or (d+1, d+1).
-    classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`; `updates_` counts mistakes.
+    `covariance_` is a times the inverse of the matrix. There is no loss to weigh, so sample weights may only be 0 or 1.
 
     References
     ----------
@@ -67,11 +48,16 @@ class SecondOrderPerceptron(SecondOrderClassifier):
     array([[-0.4,  0. ]])
     """
 
-    a: float = 1.0
-    correlate: str = "mistakes"
+    a: float = parameter(1.0, POSITIVE, text="The weight of |w|^2: the larger, the less the first examples count.")
+    correlate: str = parameter(
+        "mistakes",
+        among("mistakes", "all"),
+        text="The examples that make up the matrix. The paper takes the mistakes; LIBOL takes all.",
+    )
+    _: KW_ONLY
+    covariance: str = parameter(text="Only the diagonal of the matrix, or all of it: a step takes O(nnz) or O(d^2).")
 
     _Record: ClassVar[Any] = Dual
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"a": [POSITIVE], "correlate": [StrOptions({"mistakes", "all"})]}
 
     def _weights_are_switches(self) -> bool:
         return True

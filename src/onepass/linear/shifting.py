@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from onepass.base import Classifier, Field
+from onepass.base.parameters import POSITIVE, parameter, parametric
 from onepass.base.state import SCALE
 from onepass.compiled.linear import linear, move
 from onepass.compiled.losses import judge, mistaken
@@ -43,24 +41,13 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return UPDATED
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class ShiftingPerceptron(Classifier, LinearModel):
     r"""The shifting perceptron: it forgets, so that it can follow a concept that moves.
 
     On the k-th mistake, k from 0: lambda_k = lambda / (lambda + k), w <- (1 - lambda_k) w + lambda_k y x. With more than two classes
     the label's weights gain lambda_k x, and those of its strongest rival lose as much.
-
-    Parameters
-    ----------
-    lam : float, default=1.0
-        lambda: the larger, the faster it forgets. With 1 the weights are the mean of y x over the mistakes.
-    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`; a mistake has no loss to weigh, so weights may only be 0 or 1.
-
-    Attributes
-    ----------
-    coef_, intercept_, classes_, n_features_in_, t_, updates_, n_iter_
-        As in :class:`PAClassifier`; `updates_` counts mistakes.
+    There is no loss to weigh, so sample weights may only be 0 or 1.
 
     References
     ----------
@@ -74,9 +61,11 @@ class ShiftingPerceptron(Classifier, LinearModel):
     array([[-0.167,  0.5  ]])
     """
 
-    lam: float = 1.0
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"lam": [Interval(Real, 0, None, closed="neither")]}
+    lam: float = parameter(
+        1.0,
+        POSITIVE,
+        text="lambda: the larger, the faster the model forgets. With 1 the weights are the mean of y x over the mistakes.",
+    )
 
     def _weights_are_switches(self) -> bool:
         return True

@@ -20,14 +20,13 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass
-from numbers import Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from onepass.base import Field, State, Uniclass
+from onepass.base.parameters import NOT_NEGATIVE, parameter, parametric
 from onepass.base.state import SCALE, Array
 from onepass.compiled.compiler import entry_point
 from onepass.compiled.passive_aggressive import VARIANTS, tau
@@ -137,7 +136,7 @@ def _(m: Any, other: Any, share: Any) -> Any:
     m.drop[0] += share * (other.drop[0] - m.drop[0])
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class PAUniclass(Uniclass, PassiveAggressive):
     r"""Passive-aggressive learning of one class: a ball that follows the examples, for telling the usual from the unusual.
 
@@ -149,30 +148,6 @@ class PAUniclass(Uniclass, PassiveAggressive):
 
     With `learn_radius` the radius is learned together with the centre, from 0 up to epsilon, which is then the paper's B: the rule
     runs with radius B on one more coordinate, which is 0 in every x and h in the centre, at first B. The radius is sqrt(B^2 - h^2).
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Aggressiveness: how far one example may move the centre. Without effect for "hard".
-    variant : {"hard", "I", "II"}, default="I"
-        How an example that does not fit is traded against the centre so far.
-    epsilon : float, default=1.0
-        The radius; with `learn_radius`, the largest that it may become.
-    learn_radius : bool, default=False
-        Whether to learn the radius.
-    average, max_iter, grow
-        As in :class:`PAClassifier`. An average takes in the centre after every sixteenth example.
-
-    Attributes
-    ----------
-    center_ : array of shape (d,)
-        The centre.
-    radius_ : float
-        The radius.
-    offset_ : float
-        The radius, negated: `decision_function` is `score_samples` less this.
-    n_features_in_, t_, updates_, n_iter_ : int
-        The number of features, of examples learned from, of examples that had loss, and of passes.
 
     References
     ----------
@@ -192,13 +167,10 @@ class PAUniclass(Uniclass, PassiveAggressive):
     1.02
     """
 
-    epsilon: float = 1.0
-    learn_radius: bool = False
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "epsilon": [Interval(Real, 0, None, closed="left")],
-        "learn_radius": ["boolean"],
-    }
+    epsilon: float = parameter(1.0, NOT_NEGATIVE, text="The radius; with `learn_radius`, the largest that it may become.")
+    learn_radius: bool = parameter(False, "boolean", text="Whether to learn the radius.")
+    _: KW_ONLY
+    average: bool | str | float | None = parameter(more="The average takes in the centre after every sixteenth example.")
 
     def _fields(self, form: str) -> dict[str, Field]:
         return {
@@ -214,12 +186,12 @@ class PAUniclass(Uniclass, PassiveAggressive):
 
     @property
     def center_(self) -> Array:
-        """The centre of the class; the average's, where there is one."""
+        """The centre of the class, averaged if `average` is set."""
         state = self._attribute("center_")
         scale = state.dtype.type(self._averaged(state, "scale")[0])
         return scale * self._averaged(state, "w")[1 : state.n_features + 1]
 
     @property
     def radius_(self) -> float:
-        """The radius of the class; the average's, where there is one."""
+        """The radius of the class, averaged if `average` is set."""
         return float(radius(float(self.epsilon), self._averaged(self._attribute("radius_"), "drop")[0]))

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from onepass.base import Classifier, Field, State
+from onepass.base.parameters import COUNT, POSITIVE, parameter, parametric
 from onepass.base.state import Array
 from onepass.compiled.average import at, workspace
 from onepass.compiled.compiler import routine
@@ -91,7 +89,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return UPDATED if loss > 0 else PASSIVE
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class LocalPA(Classifier):
     r"""Local online learning (LOL): passive-aggressive linear models around prototypes, with a component that all of them share.
 
@@ -106,29 +104,8 @@ class LocalPA(Classifier):
     Prototypes come from sequential k-means: the first examples that differ from each other, then p_k += (x - p_k) / n_k. Until all are
     found, the example that starts one is scored and learned by the model of its nearest neighbour.
 
-    Distances count, so scale the features first (:class:`onepass.StandardScaler`, or to [-1, 1]).
-
-    Parameters
-    ----------
-    prototypes : int, default=50
-        The number of prototypes, and so of local models.
-    C : float, default=1.0
-        Aggressiveness: how far one example may move the weights.
-    shared : bool, default=True
-        Whether the local models share the component u.
-    lam : float, default=0.3
-        How reluctant the local models are to move, compared with the shared one. Without effect where nothing is shared.
-    fit_intercept, average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`; a weight counts for the step, not for the prototypes.
-
-    Attributes
-    ----------
-    prototypes_ : array of shape (k, d)
-        The prototypes so far.
-    classes_ : array
-        The labels, sorted.
-    n_features_in_, t_, updates_, n_iter_ : int
-        The number of features, of examples learned from, of examples that had loss, and of passes.
+    Distances count, so scale the features first (:class:`onepass.StandardScaler`, or to [-1, 1]). The weight of an example counts for
+    the step, not for the prototypes.
 
     References
     ----------
@@ -148,17 +125,15 @@ class LocalPA(Classifier):
     True
     """
 
-    prototypes: int = 50
-    C: float = 1.0
-    shared: bool = True
-    lam: float = 0.3
+    prototypes: int = parameter(50, COUNT, text="The number of prototypes, and so of local models.")
+    C: float = parameter(1.0, POSITIVE, text="Aggressiveness: the upper bound of tau, and so of how far one example moves u.")
+    shared: bool = parameter(True, "boolean", text="Whether the local models share the component u.")
+    lam: float = parameter(
+        0.3,
+        POSITIVE,
+        text="How reluctant the local models are to move, compared with the shared one. Without effect if nothing is shared.",
+    )
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "prototypes": [Interval(Integral, 1, None, closed="left")],
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "shared": ["boolean"],
-        "lam": [Interval(Real, 0, None, closed="neither")],
-    }
     _means: ClassVar[dict[str, Field]] = {
         "sums": Field("prototypes features", exact=True, foreseen=True),
         "squares": Field("prototypes", exact=True),

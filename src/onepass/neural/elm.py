@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from numbers import Integral, Real
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from onepass.base import Classifier, Field, Learner, Regressor, State
+from onepass.base.parameters import COUNT, POSITIVE, among, parameter, parametric
 from onepass.base.state import Array
 from onepass.compiled.average import at, height, workspace
 from onepass.compiled.compiler import routine
@@ -148,21 +147,18 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return UPDATED
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class _OSELM(Learner):
     """What the classifier and the regressor share: the hidden layer, and the ridge."""
 
-    hidden: int = 100
-    activation: str = "sigmoid"
-    ridge: float = 1e-3
-    random_state: Any = field(default=None, kw_only=True)
+    hidden: int = parameter(100, COUNT, text="The number of hidden units.")
+    activation: str = parameter("sigmoid", among(*ACTIVATIONS), text="The function g of the hidden units.")
+    ridge: float = parameter(1e-3, POSITIVE, text="The weight of |beta|^2. A tiny one gives plain least squares.")
+    _: KW_ONLY
+    fit_intercept: bool = parameter(text="Whether the hidden units have the biases b_i.")
+    max_iter: int = parameter(more="A second pass counts every example twice.")
+    random_state: Any = parameter(text="The seed of the hidden layer.")
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "hidden": [Interval(Integral, 1, None, closed="left")],
-        "activation": [StrOptions(set(ACTIVATIONS))],
-        "ridge": [Interval(Real, 0, None, closed="neither")],
-        "random_state": ["random_state"],
-    }
     _layer: ClassVar[dict[str, Field]] = {
         "A": Field("features hidden", draw="normal", fan_in=True),
         "Sigma": Field("units units", start=1.0),
@@ -179,7 +175,7 @@ class _OSELM(Learner):
         return (Pair if state.form == "binary" else Number)(arrays["A"], arrays["w"], *rest)
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class OSELMClassifier(Classifier, _OSELM):
     r"""Online sequential extreme learning machine: least squares on a random hidden layer, exact after every example.
 
@@ -193,28 +189,6 @@ class OSELMClassifier(Classifier, _OSELM):
 
     a_i is drawn from N(0, I/d), so that a_i.x is about as large as b_i, from N(0, 1), if the features are; standardise them first
     (:class:`onepass.StandardScaler`). d is the number of features that are known at the first example.
-
-    Parameters
-    ----------
-    hidden : int, default=100
-        The number of hidden units.
-    activation : {"sigmoid", "tanh", "sin", "relu"}, default="sigmoid"
-        The function g.
-    ridge : float, default=1e-3
-        The weight of |beta|^2; a tiny one is plain least squares.
-    fit_intercept : bool, default=True
-        Whether the hidden units have the biases b_i.
-    average, classes, class_weight, calibrate, max_iter, grow
-        As in :class:`PAClassifier`; a second pass counts every example twice.
-    random_state : int, RandomState or None, default=None
-        The seed of the hidden layer.
-
-    Attributes
-    ----------
-    classes_ : array
-        The labels, sorted.
-    n_features_in_, t_, updates_, n_iter_ : int
-        The number of features, of examples learned from, of examples that moved the weights, and of passes.
 
     References
     ----------
@@ -246,21 +220,11 @@ class OSELMClassifier(Classifier, _OSELM):
                 arrays[name] = np.stack([arrays[name], np.zeros_like(arrays[name])])
 
 
-@dataclass(eq=False, repr=False)
+@parametric
 class OSELMRegressor(Regressor, _OSELM):
     r"""Online sequential extreme learning machine for regression: least squares on a random hidden layer, exact after every example.
 
-    As :class:`OSELMClassifier`, with the targets as they are.
-
-    Parameters
-    ----------
-    hidden, activation, ridge, fit_intercept, average, max_iter, grow, random_state
-        As in :class:`OSELMClassifier`.
-
-    Attributes
-    ----------
-    n_features_in_, t_, updates_, n_iter_ : int
-        The number of features, of examples learned from, of examples that moved the weights, and of passes.
+    The same as :class:`OSELMClassifier`, with the targets as they are.
 
     References
     ----------

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import replace
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from onepass.base import Field, Stage, State
 from onepass.base.inputs import Rows, one_row
 from onepass.base.knowledge import Start
+from onepass.base.parameters import COUNT, POSITIVE, parameter, parametric
 from onepass.base.state import Array
 from onepass.compiled.chain import change, makes_columns
 from onepass.compiled.loop import T
@@ -50,31 +49,13 @@ def _(stage: Any, X: Any, taught: Any, out: Any) -> Any:
                 held += 1
 
 
+@parametric
 class RBFBasis(Stage):
     r"""Gaussian bases at some centres: phi_k(x) = exp(-gamma |x - c_k|^2), a feature for each.
 
     A linear learner behind it learns a model that is linear in its parameters and smooth in x. The centres are given, or they are the
     first rows that differ from each other; a base whose centre is still to come is 0. A row that becomes a centre was handled with
     those before it, as in every stage.
-
-    Parameters
-    ----------
-    centres : array-like of shape (count, d), default=None
-        The centres. None: the first rows.
-    count : int, default=100
-        How many rows become centres. Without effect where `centres` are given.
-    gamma : float, default=1.0
-        How narrow the bases are: they fall to 1/e at the distance 1 / sqrt(gamma).
-    grow : bool or "features", default=None
-        Whether new features may come up at any time. None: in dicts and LIBSVM text they may. A centre is 0 in features that came
-        after it; given centres have all of their features, in columns.
-
-    Attributes
-    ----------
-    centres_ : array of shape (k, d)
-        The centres so far.
-    n_features_in_, t_ : int
-        The number of features, and of rows seen.
 
     References
     ----------
@@ -92,6 +73,15 @@ class RBFBasis(Stage):
     True
     """
 
+    centres: Any = parameter(
+        None, "array-like", None, kind="array-like of shape (count, d)", text="The centres. None: the first rows."
+    )
+    count: int = parameter(100, COUNT, text="How many rows become centres. Without effect if `centres` are given.")
+    gamma: float = parameter(1.0, POSITIVE, text="How narrow the bases are: they fall to 1/e at the distance 1 / sqrt(gamma).")
+    grow: bool | str | None = parameter(
+        more="A centre is 0 in features that came after it; centres that are given have all of their features, in columns."
+    )
+
     _fixes_width = True
     _forms: ClassVar[dict[str, dict[str, Field]]] = {
         "stage": {
@@ -100,17 +90,6 @@ class RBFBasis(Stage):
             "counts": Field("bases"),
         }
     }
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "centres": ["array-like", None],
-        "count": [Interval(Integral, 1, None, closed="left")],
-        "gamma": [Interval(Real, 0, None, closed="neither")],
-    }
-
-    def __init__(self, centres: Any = None, count: int = 100, gamma: float = 1.0, grow: bool | str | None = None) -> None:
-        self.centres = centres
-        self.count = count
-        self.gamma = gamma
-        self.grow = grow
 
     @property
     def centres_(self) -> Array:

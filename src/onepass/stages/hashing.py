@@ -16,6 +16,7 @@ from onepass.base import Field, Stage, State
 from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows, check_name, from_csr, readonly
 from onepass.base.knowledge import Door, Start
+from onepass.base.parameters import parameter, parametric
 from onepass.base.stage import FLOAT64
 from onepass.base.state import Array
 from onepass.compiled.compiler import entry_point, routine
@@ -61,6 +62,7 @@ def murmur(prefix: Any, data: Any, offsets: Any, out: Any) -> None:
         out[i] = h ^ (h >> np.uint64(16))
 
 
+@parametric
 class Hasher(Stage):
     """Dicts of features, or data frames, as sparse rows of a fixed width: a feature's column is the hash of its name.
 
@@ -68,11 +70,6 @@ class Hasher(Stage):
     becomes the feature "name=text" of value 1, and None is no feature at all. Equal to scikit-learn's `FeatureHasher`. A frame is
     hashed a column at a time, each of its texts once, and gives the same bits as its rows as dicts; a column of numbers must
     have all of them. Memory is bounded whatever names appear.
-
-    Parameters
-    ----------
-    n_features : int, default=2**20
-        The width of the rows.
 
     References
     ----------
@@ -85,13 +82,11 @@ class Hasher(Stage):
     (1, 16)
     """
 
+    n_features: int = parameter(BUCKETS, Interval(Integral, 1, 2**31 - 1, closed="both"), text="The width of the rows.")
+
     _takes_names_only = True
     _fixes_width = True
     _forms: ClassVar[dict[str, dict[str, Field]]] = {"stage": {}}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_features": [Interval(Integral, 1, 2**31 - 1, closed="both")]}
-
-    def __init__(self, n_features: int = BUCKETS) -> None:
-        self.n_features = n_features
 
     def __sklearn_is_fitted__(self) -> bool:
         return True  # there is nothing to learn

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from onepass.base import Field, Stage, State
+from onepass.base.parameters import parameter, parametric
 from onepass.base.state import Array
 from onepass.compiled.chain import change, keeps_places
 from onepass.compiled.compiler import routine
@@ -85,24 +86,13 @@ def _(stage: Any, X: Any, taught: Any, out: Any) -> Any:
     standardise(stage.mean, stage.squares, stage.seen, stage.count, X, taught, out)
 
 
+@parametric
 class StandardScaler(Stage):
     """Scale each feature to mean 0 and deviation 1, by the rows seen so far.
 
     In a stream row t is scaled with the mean and deviation of the rows before t, then taken into them, so that learning and
     predicting agree. A feature that has not varied yet is 0. CSR rows and dicts are only divided by the deviation, where there is one,
     and not centred, since that would fill their zeros.
-
-    Parameters
-    ----------
-    grow : bool or "features", default=None
-        Whether new features may come up at any time. None: in dicts and LIBSVM text they may.
-
-    Attributes
-    ----------
-    mean_, var_ : arrays of shape (d,)
-        Mean and variance of each feature.
-    n_features_in_, t_ : int
-        The number of features, and of rows seen.
 
     References
     ----------
@@ -121,12 +111,11 @@ class StandardScaler(Stage):
     array([2.66666667])
     """
 
+    grow: bool | str | None = parameter()
+
     _forms: ClassVar[dict[str, dict[str, Field]]] = {
         "stage": {"mean": Field("features"), "squares": Field("features"), "seen": Field("features")}
     }
-
-    def __init__(self, grow: bool | str | None = None) -> None:
-        self.grow = grow
 
     @property
     def mean_(self) -> Array:
@@ -179,13 +168,9 @@ def _(stage: Any, X: Any, taught: Any, out: Any) -> Any:
             stage.count[T] += 1
 
 
+@parametric
 class UnitNorm(Stage):
     """Scale each row to unit Euclidean norm; a zero row stays zero.
-
-    Parameters
-    ----------
-    grow : bool or "features", default=None
-        Whether new features may come up at any time. None: in dicts and LIBSVM text they may.
 
     Examples
     --------
@@ -194,10 +179,9 @@ class UnitNorm(Stage):
     array([[0.6, 0.8]])
     """
 
-    _forms: ClassVar[dict[str, dict[str, Field]]] = {"stage": {}}
+    grow: bool | str | None = parameter()
 
-    def __init__(self, grow: bool | str | None = None) -> None:
-        self.grow = grow
+    _forms: ClassVar[dict[str, dict[str, Field]]] = {"stage": {}}
 
     def _record(self, state: State) -> Normalise:
         return Normalise(state.arrays["count"])
