@@ -3,7 +3,6 @@
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 ifneq ($(wildcard ../shared/data),)
 export ONEPASS_DATA ?= $(abspath ../shared/data)
 endif
@@ -43,7 +42,7 @@ coverage: .venv/dev
 	@$(BIN)/coverage report --skip-covered
 
 clean:
-	@rm -rf .venv .cache .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist demo.png
+	@rm -rf .venv .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist demo.png
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp for each set of extras: installed again only when pyproject.toml has changed.

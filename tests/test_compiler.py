@@ -1,4 +1,4 @@
-"""The cache of machine code: it notices every edit, and never stands in the way."""
+"""The cache of machine code: it notices every edit, is shared by all that mean the same, and never stands in the way."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core import config
 
 import onepass
+from apart import run
+from onepass.compiled import compiler
 from onepass.compiled.rules import rival
 
 LEARN = """
@@ -22,17 +27,17 @@ model = PAClassifier(variant="II", C=1.0, fit_intercept=False, classes=[-1, 1])
 model.partial_fit([[1.0, 2.0], [3.0, -1.0]], [1, -1])
 one = model.copy().fit([[1.0, 2.0], [3.0, -1.0]], [1, -1])
 one.learn_one(np.array([2.0, 1.0]), -1)
-print(model.coef_.tolist(), type(run_dense._cache).__name__)
+print(model.coef_.tolist(), run_dense._cache.cache_path)
 print((one.coef_ - one.copy().fit([[1.0, 2.0], [3.0, -1.0]], [1, -1]).coef_).tolist())
 """
 
 
 class Copy:
-    """A copy of the package with a cache of its own."""
+    """A copy of the package, with a cache of its own unless told."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, cache: Path | None = None) -> None:
         self.package = folder / "src" / "onepass"
-        self.cache = folder / "cache"
+        self.cache = cache or folder / "cache"
         shutil.copytree(Path(onepass.__file__).parent, self.package, ignore=shutil.ignore_patterns("__pycache__"))
 
     def start(self, **environment: str) -> subprocess.Popen[str]:
@@ -50,10 +55,18 @@ class Copy:
     def entries(self) -> dict[Path, bytes]:
         return {path: path.read_bytes() for path in self.cache.rglob("*.nbc")}
 
-    def edit(self, path: Path, old: str, new: str) -> None:
-        text = path.read_text()
-        assert old in text
-        path.write_text(text.replace(old, new))
+    @contextmanager
+    def edited(self, edits: dict[str, tuple[str, str]]) -> Iterator[None]:
+        """Files with something in them replaced, for a while."""
+        originals = {name: (self.package / name).read_text() for name in edits}
+        try:
+            for name, (old, new) in edits.items():
+                assert old in originals[name]
+                (self.package / name).write_text(originals[name].replace(old, new))
+            yield
+        finally:
+            for name, text in originals.items():
+                (self.package / name).write_text(text)
 
 
 def finished(process: subprocess.Popen[str]) -> str:
@@ -75,7 +88,7 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Copy:
 def test_processes_that_compile_at_once_leave_a_good_cache(warm: Copy) -> None:
     before = warm.entries()
     assert before
-    assert "_Cache" in warm.learned()
+    assert str(warm.cache / "onepass") in warm.learned()
     assert warm.entries() == before, "a second start must compile nothing"
     assert not list(warm.cache.rglob("*.tmp"))
 
@@ -88,35 +101,112 @@ def test_a_damaged_entry_is_compiled_again(warm: Copy) -> None:
     assert all(len(content) > 1000 for content in warm.entries().values())
 
 
-def test_an_edited_verb_and_an_edited_learner_are_seen(warm: Copy) -> None:
+VERB = {"compiled/rows.py": ("x.scale * x.scale * total", "2 * x.scale * x.scale * total")}
+LEARNER = {"linear/passive_aggressive.py": ("loss = 1 - y * s.scores[0]", "loss = 2 - y * s.scores[0]")}
+
+
+def test_an_edited_verb_and_an_edited_learner_are_seen_and_the_entries_from_before_are_kept(warm: Copy) -> None:
     """Numba by itself would go on with the machine code of before: the kernel's own file has not changed."""
-    before = warm.learned()
-    rows, learner = warm.package / "compiled/rows.py", warm.package / "linear/passive_aggressive.py"
-    originals = {path: path.read_text() for path in (rows, learner)}
-    try:
-        warm.edit(rows, "x.scale * x.scale * total", "2 * x.scale * x.scale * total")
+    before, entries = warm.learned(), warm.entries()
+    with warm.edited(VERB):
         with_verb = warm.learned()
-        assert not {*with_verb.splitlines()} & {*before.splitlines()}  # neither a table's step nor a single example's
-        warm.edit(learner, "loss = 1 - y * s.scores[0]", "loss = 2 - y * s.scores[0]")
+    assert not {*with_verb.splitlines()} & {*before.splitlines()}  # neither a table's step nor a single example's
+    with warm.edited(VERB | LEARNER):
         with_both = warm.learned()
-        assert not {*with_both.splitlines()} & {*before.splitlines(), *with_verb.splitlines()}
-    finally:
-        for path, text in originals.items():
-            path.write_text(text)
+    assert not {*with_both.splitlines()} & {*before.splitlines(), *with_verb.splitlines()}
+    later = warm.entries()
+    assert {path: later[path] for path in entries} == entries
+    assert len(later) > len(entries)
     assert warm.learned() == before
+    assert warm.entries() == later, "the entries of another branch serve when it is back"
+
+
+COMMENTS = {
+    "compiled/rows.py": ("x.scale * x.scale * total, x.values)", "x.scale * x.scale * total, x.values)  # in words"),
+    "compiled/chain.py": ('"""\n\nfrom __future__', 'Edited."""\n# and\n# longer\n\n\nfrom __future__'),
+    "linear/passive_aggressive.py": ("    loss = 1 - y * s.scores[0]", "\n    loss = (1 - y * s.scores[0])"),
+}
+
+
+def test_comments_docstrings_and_lines_are_no_edits(warm: Copy) -> None:
+    before, entries = warm.learned(), warm.entries()
+    with warm.edited(COMMENTS):
+        assert warm.learned() == before
+    assert warm.entries() == entries
+
+
+def test_a_copy_elsewhere_has_the_same_entries(warm: Copy, tmp_path: Path) -> None:
+    before, entries = warm.learned(), warm.entries()
+    assert Copy(tmp_path, warm.cache).learned() == before
+    assert warm.entries() == entries
 
 
 def test_without_a_place_to_write(tmp_path: Path) -> None:
-    """No folder can be made below a file, whoever asks: so every place that Numba would take is put there."""
+    """No folder can be made below a file, whoever asks: so every place that could be taken is put there."""
     copy = Copy(tmp_path)
     file = tmp_path / "file"
     file.write_text("")
-    for folder in [copy.package, *(path for path in copy.package.rglob("*") if path.is_dir())]:
-        (folder / "__pycache__").write_text("")
     below = str(file / "below")
-    output = copy.learned(NUMBA_CACHE_DIR=below, HOME=below, XDG_CACHE_HOME=below, IPYTHONDIR=below)
-    assert "NullCache" in output
+    output = copy.learned(NUMBA_CACHE_DIR=below, HOME=below, XDG_CACHE_HOME=below)
     assert output.startswith("[[")
+    assert "None" in output
+
+
+SMALL = """
+import pathlib, sys
+from onepass.compiled.compiler import entry_point
+one, two = entry_point(lambda x: x + 1), entry_point(lambda x: x + 2)
+def closing(y):
+    return entry_point(lambda x: x + y)
+if "edit" in sys.argv:
+    pathlib.Path(__file__).write_text("")
+print(one(1), two(1), closing(3)(1), closing(4)(1))
+"""
+
+
+def test_functions_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    """What a function closes over is in no source: it is compiled every time."""
+    (tmp_path / "small.py").write_text(SMALL)
+    for _ in range(2):
+        assert run(tmp_path / "small.py", NUMBA_CACHE_DIR=str(tmp_path)).split() == ["2", "3", "4", "5"]
+        assert len(list(tmp_path.rglob("lambda*.nbc"))) == 2
+
+
+def test_what_is_edited_after_the_start_is_not_kept(tmp_path: Path) -> None:
+    """It would be kept as the machine code of what is written there now."""
+    (tmp_path / "small.py").write_text(SMALL)
+    run(tmp_path / "small.py", "edit", NUMBA_CACHE_DIR=str(tmp_path))
+    assert not list(tmp_path.rglob("lambda*.nbc"))
+
+
+def test_only_a_folder_of_this_user_alone_is_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "told"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own"))
+    found = compiler._folder.__wrapped__
+    told = tmp_path / "told" / "onepass"
+    assert found() == told
+    assert told.stat().st_mode & 0o777 == 0o700
+    told.chmod(0o770)
+    own = found()
+    assert own == tmp_path / "own" / "onepass" / "machine_code"
+    monkeypatch.setattr(os, "getuid", lambda: own.stat().st_uid + 1)
+    assert found() is None
+
+
+@pytest.mark.parametrize("home", ["", "here"])
+def test_nothing_is_kept_in_the_working_directory(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "CACHE_DIR", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", home)
+    assert compiler._folder.__wrapped__() is None
+
+
+def test_what_was_not_used_for_longest_makes_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for age in range(5):
+        (tmp_path / f"{age}.nbc").write_bytes(bytes(100))
+        os.utime(tmp_path / f"{age}.nbc", (0, 1_000_000 - age))
+    monkeypatch.setattr(compiler, "ROOM", 350)
+    compiler._make_room.__wrapped__(tmp_path)
+    assert sorted(path.stem for path in tmp_path.iterdir()) == ["0", "1", "2"]
 
 
 def test_a_routine_says_that_it_is_for_kernels_only() -> None:

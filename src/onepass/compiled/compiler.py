@@ -1,13 +1,16 @@
 """Numba, with a cache that notices every edit.
 
 Numba keys its cache on the file of the compiled function alone. Ours call verbs that live in other files, so an edited verb would go
-on running as stale machine code. The cache here keys each piece of machine code on the content of `compiled/`, of the function's own
-folder and of the modules that define the records in the signature as well. It keeps one file each, written aside and renamed, so that
-processes that compile at the same time cannot mix up each other's. Where no directory is writable, nothing is cached.
+on running as stale machine code. The cache here keys each piece of machine code on the source of `compiled/`, of the function's own
+folder and of the modules that define the records in the signature as well. What counts is what the source means: comments, docstrings,
+line numbers and the folder of the checkout do not, so that checkouts share their entries, and those of another branch are kept. There
+is one file for each entry, written aside and renamed, so that processes that compile at the same time cannot mix up each other's.
+Where no directory is writable, nothing is cached.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import hashlib
 import inspect
@@ -15,15 +18,19 @@ import os
 import pickle
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import numba
 from numba.core import config, types
-from numba.core.caching import FunctionCache, NullCache
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
 from numba.core.registry import CPUDispatcher
+from numba.misc.appdirs import AppDirs
 
 # Named, never `True`: sums may be reordered, but NaN and infinity keep their meaning.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
@@ -31,16 +38,15 @@ FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 CHECKED = {"boundscheck": os.environ.get("ONEPASS_BOUNDSCHECK") == "1"}
 OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH, **CHECKED}
 INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+ROOM = 2 << 30  # bytes of entries, of all branches and versions together
+STARTED = time.time()
 
 
 def entry_point(function: Callable[..., Any]) -> Any:
     """Compile `function` at its first call, without the GIL, and cache the machine code."""
     compiled = numba.njit(**OPTIONS)(function)
-    if not config.DISABLE_JIT:
-        try:
-            compiled._cache = _Cache(compiled.py_func)
-        except RuntimeError:  # Numba's word for "no locator available": nowhere to write
-            compiled._cache = NullCache()
+    if not config.DISABLE_JIT and (folder := _folder()) is not None:
+        compiled._cache = _Cache(compiled.py_func, folder)
     return compiled
 
 
@@ -73,49 +79,43 @@ def machine_code(compiled: Any, *arguments: Any) -> Callable[..., Any]:
     return compiled.overloads[signature].entry_point
 
 
-class _Cache(FunctionCache):
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
-        stamp = _stamp(os.path.dirname(__file__)) + _stamp(os.path.dirname(inspect.getfile(function)))
-        self._cache_file = _Files(Path(self._cache_path), self._impl.filename_base, _short(stamp))
+class _Cache(NullCache):
+    """The machine code of one function: a file for each entry, named by a hash of all that the entry depends on."""
 
-    def _index_key(self, signature: Any, codegen: Any) -> Any:
-        stamps = tuple(map(_stamp, sorted(_record_modules(signature))))
-        return (numba.__version__, sys.version_info[:3], super()._index_key(signature, codegen), stamps, *CHECKED.values())
+    def __init__(self, function: Callable[..., Any], folder: Path) -> None:
+        self._function, self._folder = function, folder
 
+    @property
+    def cache_path(self) -> str:
+        return str(self._folder)
 
-class _Files:
-    """One file a piece of machine code, named by the stamp of the source and the hash of its key."""
-
-    def __init__(self, folder: Path, base: str, stamp: str) -> None:
-        self._folder, self._base, self._stamp = folder, base, stamp
-
-    def _path(self, key: Any) -> Path:
-        return self._folder / f"{self._base}.{self._stamp}.{_short(repr(key))}.nbc"
-
-    def load(self, key: Any) -> Any:
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        context.refresh()
         try:
-            return pickle.loads(self._path(key).read_bytes())
+            path = self._path(signature, context.codegen())
+            entry = pickle.loads(path.read_bytes())
         except Exception:  # not there, or of a broken disk or another build: compile, and replace it
             return None
+        with contextlib.suppress(OSError):
+            os.utime(path)  # what is in use is not the oldest
+        return CompileResult._rebuild(context, *entry)
 
-    def save(self, key: Any, data: Any) -> None:
+    def save_overload(self, signature: Any, result: Any) -> None:
+        if result.library.has_dynamic_globals or self._function.__closure__:  # addresses of this process, what no source says
+            return
         with contextlib.suppress(OSError):  # a full or read-only disk costs the next start some seconds, no more
-            handle, name = tempfile.mkstemp(dir=self._folder, suffix=".tmp")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(pickle.dumps(data, protocol=-1))
-                os.replace(name, self._path(key))
-            except BaseException:
-                os.unlink(name)
-                raise
-            for path in self._folder.glob(f"{self._base}.*.nbc"):
-                if not path.name.startswith(f"{self._base}.{self._stamp}."):  # of a source that is no more
-                    path.unlink(missing_ok=True)
+            _write(self._path(signature, result.codegen), pickle.dumps(result._reduce(), protocol=-1))
+            _make_room(self._folder)
 
-    def flush(self) -> None:
-        for path in self._folder.glob(f"{self._base}.*.nbc"):
-            path.unlink(missing_ok=True)
+    def _path(self, signature: Any, codegen: Any) -> Path:
+        function = self._function
+        sources = [os.path.dirname(__file__), os.path.dirname(inspect.getfile(function)), *sorted(_record_modules(signature))]
+        key = (
+            (numba.__version__, sys.version_info[:3], codegen.magic_tuple(), *CHECKED.values()),
+            (function.__module__, function.__qualname__, _instructions(function.__code__), signature),
+            [_meaning(path, self._folder) for path in sources],
+        )
+        return self._folder / f"{function.__name__.strip('<>')}.{_short(repr(key))}.nbc"
 
 
 def _record_modules(signature: Iterable[Any]) -> set[str]:
@@ -132,11 +132,87 @@ def _record_modules(signature: Iterable[Any]) -> set[str]:
     return files - {""}
 
 
-def _short(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:20]
+def _instructions(code: CodeType) -> Any:
+    """What tells functions of one name and one module apart. Text is left out: docstrings are among the constants."""
+    constants = [_instructions(value) if isinstance(value, CodeType) else value for value in code.co_consts]
+    return code.co_code, code.co_names, [value for value in constants if not isinstance(value, str)]
 
 
 @cache
-def _stamp(path: str) -> str:
-    sources = sorted(Path(path).glob("*.py")) if os.path.isdir(path) else [Path(path)]
-    return hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()
+def _meaning(path: str, folder: Path) -> str:
+    """A hash of what the source in a file, or in all files of a directory, says to the compiler.
+
+    To parse `compiled/` takes 40 ms, a fifth of a start with machine code from the cache, so hashes are kept beside the entries, by
+    the bytes that they are of.
+    """
+    files = sorted(Path(path).glob("*.py")) if os.path.isdir(path) else [Path(path)]
+    if not files:
+        raise FileNotFoundError(f"no source in {path}")  # of a zip file, or taken away: an edit would not be noticed
+    if any(file.stat().st_mtime > STARTED for file in files):
+        raise FileExistsError(f"edited since this process began: {path}")  # what runs here is not what is written there
+    sources = [(file.name, file.read_bytes()) for file in files]
+    known = folder / f"{_short(repr((sys.version_info[:3], sources)))}.ast"
+    with contextlib.suppress(OSError):
+        return known.read_text()
+    meaning = _short(repr([(name, _tree(source)) for name, source in sources]))
+    with contextlib.suppress(OSError):
+        _write(known, meaning.encode())
+    return meaning
+
+
+def _tree(source: bytes) -> str:
+    """Source without comments, docstrings and line numbers."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):  # a script of another time, beside a function that is compiled
+        return repr(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(node):
+            del node.body[0]
+    return ast.dump(tree)
+
+
+@cache
+def _folder() -> Path | None:
+    """Where machine code is kept: below NUMBA_CACHE_DIR if that is set, else where the system has caches of this user.
+
+    Entries are pickles, and who can write them can have any code run here. So the directory is made for this user alone, and one that
+    somebody else owns or can write to, as may lie below /tmp, is not used.
+    """
+    told = [Path(config.CACHE_DIR, "onepass").absolute()] if config.CACHE_DIR else []
+    own = Path(AppDirs("onepass", appauthor=False).user_cache_dir, "machine_code")
+    for folder in [*told, own] if own.is_absolute() else told:  # it is not where there is no home
+        with contextlib.suppress(OSError):
+            folder.mkdir(0o700, parents=True, exist_ok=True)
+            about = folder.stat()
+            private = os.name == "nt" or (about.st_uid == os.getuid() and not about.st_mode & 0o022)  # Windows keeps them apart
+            if private and os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+                return folder
+    return None
+
+
+def _write(path: Path, content: bytes) -> None:
+    """All at once: who reads it meanwhile finds nothing, or the whole."""
+    handle, name = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+@cache
+def _make_room(folder: Path) -> None:
+    """Remove what was not used for longest, once a process: every edit leaves entries that nobody may ask for again."""
+    files = sorted(((entry.stat().st_mtime, entry.stat().st_size, entry.path) for entry in os.scandir(folder)), reverse=True)
+    taken = 0
+    for _, size, path in files:
+        taken += size
+        if taken > ROOM:
+            Path(path).unlink(missing_ok=True)
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
