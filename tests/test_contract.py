@@ -727,7 +727,7 @@ def test_bad_input_in_the_middle_of_a_large_call(case: Case, bad: str) -> None:
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e300], ids=str)
 def test_bad_value_where_the_state_is_larger_than_the_data(case: Case, value: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Then the data is looked at first, instead of a copy of the state set aside."""
-    monkeypatch.setattr("onepass.base.learner.COPIED_ALWAYS", 0)
+    monkeypatch.setattr("onepass.base.engine.COPIED_ALWAYS", 0)
     _, y = case.data(40)
     width = 60 if "covariance" in case.parameters else 3000
     X = sp.random_array((40, width), density=9 / width, rng=np.random.default_rng(0), format="csr")

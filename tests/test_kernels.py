@@ -327,7 +327,7 @@ def test_a_function_that_gives_no_number_changes_nothing(
         (0, lambda: model.predict_one(one)),
     ]
     for always in (1 << 20, 0):  # with a copy of the state set aside, and without
-        monkeypatch.setattr("onepass.base.learner.COPIED_ALWAYS", always)
+        monkeypatch.setattr("onepass.base.engine.COPIED_ALWAYS", always)
         for t, door in doors:
             with pytest.raises(ValueError, match=complaint(t)) as caught:
                 door()
@@ -467,7 +467,7 @@ def test_given_values_need_rows_of_one_width() -> None:
 @pytest.mark.parametrize("form", ["dense", "csr", "dicts"])
 @pytest.mark.parametrize("always", [1 << 20, 0], ids=["small state", "large state"])
 def test_negative_features_change_nothing(kernel: str, form: str, always: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onepass.base.learner.COPIED_ALWAYS", always)
+    monkeypatch.setattr("onepass.base.engine.COPIED_ALWAYS", always)
     Z = rows(kernel, 40)
     y, bad = labels(Z), Z.copy()
     bad[30, 2] = -0.5
@@ -503,7 +503,7 @@ def test_a_value_that_overflows_changes_nothing(width: int, monkeypatch: pytest.
     model = KernelPA(kernel="poly", gamma=1.0, degree=3).fit(form(Z), y)
     before = snapshot(model)
     for always in (1 << 20, 0):
-        monkeypatch.setattr("onepass.base.learner.COPIED_ALWAYS", always)
+        monkeypatch.setattr("onepass.base.engine.COPIED_ALWAYS", always)
         with pytest.raises(onepass.DivergedError, match="row 30"):
             model.partial_fit(bad, y)
         assert snapshot(model) == before

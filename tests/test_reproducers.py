@@ -576,7 +576,7 @@ def named(case: Any) -> str:
 def check_every_place(case: Any, error: type[BaseException], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name, known, which, stride, large = case
     if large:
-        monkeypatch.setattr("onepass.base.learner.COPIED_ALWAYS", -1)
+        monkeypatch.setattr("onepass.base.engine.COPIED_ALWAYS", -1)
     call, first = CALLS[which], known(THINGS_TO_MAKE[name]())
 
     def make() -> Any:
@@ -855,9 +855,9 @@ def readers_and_a_writer(name: str, seconds: str) -> None:
     make, writes, reads = CONCURRENT[name]
     twin, large = make(), "large" in sys.argv
     if large:
-        import onepass.base.learner
+        import onepass.base.engine
 
-        onepass.base.learner.COPIED_ALWAYS = -1  # states are too large to be copied, so that tables are learned from in place
+        onepass.base.engine.COPIED_ALWAYS = -1  # states are too large to be copied, so that tables are learned from in place
     writes[0](twin)
     allowed: dict[str, set[Any]] = {door: {as_key(read(twin))} for door, read in reads.items()}
     for write in writes[1:]:
