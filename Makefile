@@ -14,11 +14,13 @@ setup: .venv/dev
 run: .venv/plot
 	@$(BIN)/onepass demo
 
+# Compiling takes longer than all else: every learner is under contract without the compiler, and one of each kind compiled.
 test: .venv/dev
+	@NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n auto -m 'plain and not slow'
 	@$(BIN)/pytest -q -n auto
 
 test-slow: .venv/dev
-	@$(BIN)/pytest -q -n auto -m slow
+	@$(BIN)/pytest -q -n auto -m 'slow or (plain and not compiled)'
 
 lint: .venv/dev
 	@$(BIN)/ruff check --quiet
@@ -38,7 +40,7 @@ reproduce: .venv/plot
 
 # Kernels are plain Python without Numba, and only so can their lines be counted.
 coverage: .venv/dev
-	@NUMBA_DISABLE_JIT=1 $(BIN)/coverage run --source=src/onepass -m pytest -q
+	@NUMBA_DISABLE_JIT=1 $(BIN)/coverage run --source=src/onepass -m pytest -q -m 'not slow'
 	@$(BIN)/coverage report --skip-covered
 
 clean:

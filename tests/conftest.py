@@ -12,52 +12,25 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 import onepass
-from onepass import kernel
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests import `naive` and `shared` by name
 
-from shared import SHARED
+from shared import SHARED, representatives, traits
 
 if "ONEPASS_DATA" not in os.environ and (SHARED / "data").is_dir():
     os.environ["ONEPASS_DATA"] = str(SHARED / "data")
-
-
-# Learners that stand for all of their kind where a test is about the base: additive, scaled, second-order, nonlinear, of numbers.
-REPRESENTATIVE = {"PAClassifier", "PARegressor", "ROMMA", "AROWClassifier", "PAMOClassifier"}
-KEPT = {"test_scores_are_those_of_just_before", "test_going_on_is_never_having_stopped"}  # for all learners
-BUDGETED = {*kernel.__all__} - {"FOGD"}  # which compile longest: KernelPA stands for them
-LONG = {"test_active", "test_multilabel", "test_uniclass", "test_costs"}  # of which the twins stay
-QUICK = {  # what stays of other long files
-    "test_kernels": {
-        "test_values",
-        "test_an_intercept_adds_one",
-        "test_a_function_is_a_kernel",
-        "test_a_function_that_gives_no_number_changes_nothing",
-        "test_a_function_that_does_not_compile",
-        "test_given_values_are_the_kernels_own",
-        "test_what_shaped_the_support_set_cannot_change",
-        "test_wrong_parameters",
-    },
-    "test_support": {
-        "test_a_budget_is_never_exceeded",
-        "test_the_oldest_goes_first",
-        "test_the_redundant_is_served_best_by_the_others",
-        "test_growth_is_amortised",
-        "test_a_damaged_file_is_refused",
-        "test_a_large_set_warns_once",
-    },
-}
-
 
 LEARNERS = set(onepass.learners())
 
 
 class ByLearner(LoadScopeScheduling):
-    """Tests of one learner, or else of one file, go to one worker: two that compile the same kernels at once would do it twice."""
+    """Tests of one learner, or else of one file, go to one worker: two that compile the same kernels at once would do it twice. Where
+    slow ones run, those of a file are shared out: a few of them may take as long as all of another file."""
 
     def _split_scope(self, nodeid: str) -> str:
         path, _, test = nodeid.partition("::")
-        return next((name for name in re.findall(r"\w+", test) if name in LEARNERS), path)
+        slow = self.config.option.markexpr.startswith("slow")
+        return next((name for name in re.findall(r"\w+", test) if name in LEARNERS), nodeid if slow else path)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
@@ -67,22 +40,21 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[Any]) -> None:
-    """Compiling is what takes time, and the whole suite takes longer than a change should wait. So of the learners that are not
-    representative, only what is in `KEPT` and their proofs (test_golden, test_optimal, test_kol, twins) are among the quick tests.
-    """
-    for item in items:
-        parameters = item.callspec.params if hasattr(item, "callspec") else {}
-        case, estimator = parameters.get("case"), parameters.get("estimator")
-        learner = getattr(case, "name", None) or (type(estimator).__name__ if estimator is not None else None)
-        name = getattr(item, "originalname", None) or item.name
-        other = learner is not None and learner not in REPRESENTATIVE and name not in KEPT
-        if item.path.stem == "test_kernel_twins":
-            other = learner != "KernelPA"
-        elif learner in BUDGETED:
-            other = learner != "KernelPA" or name not in KEPT
-        stem = item.path.stem
-        if other or (stem in LONG and "twin" not in name) or name not in QUICK.get(stem, {name}):
-            item.add_marker(pytest.mark.slow)
+    """Compiling takes far longer than to run a test without the compiler. So tests that are `plain` run without it for all cases, and
+    compiled for those that represent the other cases of their file: see `shared.representatives`."""
+    plain = [item for item in items if item.get_closest_marker("plain") and hasattr(item, "callspec")]
+    plain = [item for item in plain if "case" in item.callspec.params]
+    cases: dict[Path, dict[str, Any]] = {}
+    for item in plain:
+        case = item.callspec.params["case"]
+        cases.setdefault(item.path, {})[str(case)] = case
+    chosen = {
+        path: representatives({name: traits(case.model(), case.task) for name, case in found.items()})
+        for path, found in cases.items()
+    }
+    for item in plain:
+        if str(item.callspec.params["case"]) in chosen[item.path]:
+            item.add_marker(pytest.mark.compiled)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

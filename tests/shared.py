@@ -1,19 +1,21 @@
-"""Real data sets and golden figures, found beside the checkout or skipped with a clear word; a model to the bit."""
+"""Real data sets and golden figures, found beside the checkout or skipped with a clear word; a model to the bit; which to compile."""
 
 from __future__ import annotations
 
 import json
 import lzma
 import os
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
 
 from onepass import datasets
 
+Name = TypeVar("Name")
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
@@ -57,3 +59,27 @@ def snapshot(model: Any, *, names: bool = True) -> Any:
             array = array[tuple(slice(state.n_features + 1 if axis == "features" else None) for axis in role.axes.split())]
         content[name] = (array.dtype, array.shape, array.tobytes())
     return content
+
+
+def traits(model: Any, *forms: str) -> set[Any]:
+    """What decides how a learner is handled beside its rule, when it grows, averages, is saved or undone: its forms, whether it is
+    averaged, and what its states are made of (drawn, exact, whole and square arrays, and those that are averaged lazily)."""
+    forms = forms or model._known_forms
+    kinds = [
+        frozenset(
+            (field.draw, field.additive, field.exact, field.whole, field.square) for field in model._fields(form).values()
+        )
+        for form in forms
+    ]
+    return {*forms, *kinds, model.average is not None}
+
+
+def representatives(found: Mapping[Name, set[Any]]) -> list[Name]:
+    """Those that are compiled where all run without the compiler: in order of their names, each that has a trait of its own."""
+    seen: set[Any] = set()
+    chosen = []
+    for name in sorted(found, key=str):
+        if not found[name] <= seen:
+            chosen.append(name)
+            seen |= found[name]
+    return chosen

@@ -41,6 +41,8 @@ from onepass import (
 )
 from shared import dataset
 
+pytestmark = pytest.mark.plain
+
 N, D = 80, 5
 LABELS = {"binary": np.array([-1, 1]), "multiclass": np.array([2, 3, 5, 7])}
 TASKS = list(LABELS)
@@ -151,6 +153,7 @@ def draws(model: ActiveLearner, n: int) -> Any:
     return np.random.Generator(np.random.Philox(key=np.array([seed, 2**64 - 1], np.uint64))).random(n)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("delta", [0.05, 1.0, np.inf])
 @pytest.mark.parametrize("average", [None, "uniform"])
 @every_storage
@@ -770,6 +773,7 @@ def test_compare() -> None:
     assert list(evaluate.standard_grid(active("scaled"))) == ["learner__paclassifier__C"]
 
 
+@pytest.mark.slow
 def test_few_labels_are_nearly_as_good_as_all() -> None:
     """Measured on a9a: an error of 0.1504 with all labels, 0.1524 with 15.5 % of them."""
     a9a = dataset("a9a")
@@ -779,6 +783,7 @@ def test_few_labels_are_nearly_as_good_as_all() -> None:
     assert np.mean([1 - model.score(a9a.X_test, a9a.y_test) for model in models]) < full + 0.003
 
 
+@pytest.mark.slow
 def test_labels_that_are_asked_for_are_better_than_any() -> None:
     """Measured on a9a with some 2,400 labels: PA-I has an error of 0.183 with those it asks for, of 0.213 with random ones."""
     a9a = dataset("a9a")

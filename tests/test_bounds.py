@@ -17,7 +17,6 @@ LEARNERS = sorted(onepass.learners())
 STAGES = sorted(
     name for name in onepass.__all__ if isinstance(getattr(onepass, name), type) and issubclass(getattr(onepass, name), Stage)
 )
-QUICK = {"PAClassifier", "PAMOClassifier", "AROWClassifier", "KernelPA", "Projectron"}  # one for each kind of state
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +30,8 @@ def test_every_index_is_within_its_array(name: str, interpreted: dict[str, list[
     assert not interpreted[name], "\n".join(interpreted[name])
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in LEARNERS])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LEARNERS)
 def test_compiled_code_with_checked_bounds_runs_through(name: str, tmp_path: Path) -> None:
     failed = failures("bounds.py", tmp_path / "report", [name], COMPILED)[name]
     assert not failed, "\n".join(failed)

@@ -1,4 +1,7 @@
-"""The promises that every learner keeps, whichever door is used. Learners are found by reflection."""
+"""The promises that every learner keeps, whichever door is used. Learners are found by reflection.
+
+Compiling takes far longer than to run a test, so all learners run without the compiler, and one for each kind of state compiled.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ from sklearn.base import is_classifier
 
 import naive
 import onepass
-from onepass.base import Classifier, Regressor, writing
+from onepass.base import Classifier, Regressor, inputs, writing
 from onepass.kernel.model import KernelModel
 from shared import snapshot
 
@@ -80,11 +83,10 @@ class Case:
         return self.model(**more).partial_fit(*self.data(n), **self.classes)
 
 
-# A learner is compiled for each form, storage, door and average, and that takes far longer than to run a test. So the promises run for
-# every learner in the form for two classes with an average and in that for many without (regressors with and without), and with
-# each option that changes what a state is made of (a support set has a budget, unless a case says otherwise). What is not about rules
-# but about the base (kinds of input, shapes, labels, class weights) runs for one learner of each kind of state: KINDS. PA and PAMO
-# stand for all forms with all averages.
+# The promises run for every learner in the form for two classes with an average and in that for many without (regressors with and
+# without), and with each option that changes what a state is made of (a support set has a budget, unless a case says otherwise). What
+# is not about rules but about the base (kinds of input, shapes, labels, class weights) runs for one learner of each kind of state:
+# KINDS. PA and PAMO stand for all forms with all averages.
 AVERAGE: dict[str, Any] = {"average": True}
 NAMES_OF = {
     kind: [name for name, cls in onepass.learners().items() if issubclass(cls, kind)] for kind in (Classifier, Regressor)
@@ -122,10 +124,16 @@ KINDS = [
 ]
 CLASSIFIERS = [case for case in KINDS if case.task != "regression"]
 WEIGHED = [case for case in CLASSIFIERS if case.weighs]
-every_case = pytest.mark.parametrize("case", ALL, ids=str)
-every_kind = pytest.mark.parametrize("case", KINDS, ids=str)
-every_kind_of_classifier = pytest.mark.parametrize("case", CLASSIFIERS, ids=str)
-every_kind_that_weighs = pytest.mark.parametrize("case", WEIGHED, ids=str)
+
+
+def each(cases: Iterable[Case]) -> Any:
+    return pytest.mark.parametrize("case", [pytest.param(case, marks=pytest.mark.plain, id=str(case)) for case in cases])
+
+
+every_case = each(ALL)
+every_kind = each(KINDS)
+every_kind_of_classifier = each(CLASSIFIERS)
+every_kind_that_weighs = each(WEIGHED)
 
 
 def scores_of(model: Any, X: Any) -> Any:
@@ -216,14 +224,25 @@ def test_fit_is_one_pass(case: Case) -> None:
     assert again.t_ == 3 * N
 
 
+@pytest.fixture
+def blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large call is cut into blocks inside. With small ones, one of some hundred rows is large."""
+    monkeypatch.setattr(inputs, "BLOCK_ROWS", 32)
+
+
+LARGE = 240
+
+
 @every_case
-def test_blocks_do_not_matter(case: Case) -> None:
-    """A large call is cut into blocks inside."""
-    X, y = case.data(20_000)
+def test_blocks_do_not_matter(case: Case, blocks: None) -> None:
+    X, y = case.data(LARGE)
+    assert len([*inputs.Rows(X).blocks()]) == 8
     whole = case.model().partial_fit(X, y, **case.classes)
-    halves = case.model().partial_fit(X[:11_111], y[:11_111], **case.classes).partial_fit(X[11_111:], y[11_111:])
+    halves = case.model().partial_fit(X[:111], y[:111], **case.classes).partial_fit(X[111:], y[111:])
     assert snapshot(whole) == snapshot(halves)
-    assert whole.t_ == 20_000
+    assert whole.t_ == LARGE
+    inputs.BLOCK_ROWS = LARGE
+    assert snapshot(whole) == snapshot(case.model().partial_fit(X, y, **case.classes))
 
 
 @every_case
@@ -429,7 +448,7 @@ READABLE = ("coef_", "intercept_", "dual_coef_", "support_vectors_", "support_")
 TOLD = [case for case in ALL if any(hasattr(onepass.learners()[case.name], name) for name in READABLE)]
 
 
-@pytest.mark.parametrize("case", TOLD, ids=str)
+@each(TOLD)
 def test_weights_that_were_read_stay_as_they_were(case: Case) -> None:
     X, y = case.data()
     model = case.fitted(20)
@@ -515,9 +534,9 @@ def test_many_readers_at_once(case: Case) -> None:
 BOUNDED = [case for case in ALL if not isinstance(model := case.model(), KernelModel) or model._most()]
 
 
-@pytest.mark.parametrize("case", BOUNDED, ids=str)
+@each(BOUNDED)
 def test_state_does_not_grow_with_the_examples(case: Case) -> None:
-    X, y = case.data(3000)
+    X, y = case.data(1000)
     model = case.model().partial_fit(X[:50], y[:50], **case.classes)
     before = model._state.nbytes, len(pickle.dumps(model))
     model.partial_fit(X[50:], y[50:])
@@ -697,7 +716,7 @@ def bad_cases(kinds: Iterable[str], everywhere: Collection[str] = ()) -> Any:
     """One learner of each kind of state with each kind of bad input; every learner with those that are `everywhere`."""
     pairs = [(case, bad) for bad in kinds for case in (ALL if bad in everywhere else KINDS)]
     pairs = [(case, bad) for case, bad in pairs if bad != "unknown label" or case.task != "regression"]
-    return pytest.mark.parametrize(("case", "bad"), pairs, ids=str)
+    return pytest.mark.parametrize(("case", "bad"), [pytest.param(*pair, marks=pytest.mark.plain) for pair in pairs], ids=str)
 
 
 @bad_cases([bad for bad in BAD if bad not in IN_FIRST_CALL_FINE])
@@ -719,8 +738,8 @@ def test_bad_input_in_a_later_call(case: Case, bad: str) -> None:
 
 
 @bad_cases(BAD, everywhere=("NaN", "1e300"))
-def test_bad_input_in_the_middle_of_a_large_call(case: Case, bad: str) -> None:
-    refused(case, case.fitted(), bad, size=24_000, t=20_500, first=False)
+def test_bad_input_in_the_middle_of_a_large_call(case: Case, bad: str, blocks: None) -> None:
+    refused(case, case.fitted(), bad, size=LARGE, t=205, first=False)
 
 
 @every_case
@@ -744,8 +763,8 @@ def test_bad_value_where_the_state_is_larger_than_the_data(case: Case, value: fl
 
 
 @every_case
-@pytest.mark.parametrize("size", [30, 24_000])
-def test_diverging_leaves_no_trace(case: Case, size: int) -> None:
+@pytest.mark.parametrize("size", [30, LARGE])
+def test_diverging_leaves_no_trace(case: Case, size: int, blocks: None) -> None:
     """Finite data, scores that are not: an error of its own, and the model from before the call."""
     model = case.fitted()
     for name, array in model._state.arrays.items():
@@ -782,7 +801,7 @@ def test_bad_value_in_a_dict(case: Case, bad: Any) -> None:
     assert fresh._state is None
 
 
-@pytest.mark.parametrize("case", [case for case in CLASSIFIERS if case.task == "multiclass"], ids=str)
+@each(case for case in CLASSIFIERS if case.task == "multiclass")
 def test_a_label_of_another_kind_leaves_no_trace(case: Case) -> None:
     X, y = case.data()
     many = {f"f{j}": 1.0 for j in range(300)}  # the state is then larger than the example
@@ -809,7 +828,7 @@ def test_a_wrong_shape_of_one_example(case: Case) -> None:
         model.predict_one(X[:2])
 
 
-@pytest.mark.parametrize("case", [case for case in KINDS if case.task == "regression"], ids=str)
+@each(case for case in KINDS if case.task == "regression")
 def test_a_target_too_large_for_single_precision(case: Case) -> None:
     X, y = case.data()
     X, y = X.astype(np.float32), y.copy()
@@ -879,7 +898,7 @@ def test_rows_that_repeat_and_contradict_each_other(case: Case, size: float) -> 
         assert snapshot(model) == before
 
 
-@pytest.mark.parametrize("case", [case for case in ALL if case.task == "multiclass"], ids=str)
+@each(case for case in ALL if case.task == "multiclass")
 @pytest.mark.parametrize("K", [1, 2, 50])
 def test_any_number_of_classes(case: Case, K: int) -> None:
     X, _ = case.data(200)
@@ -958,7 +977,7 @@ def test_class_weight_is_a_sample_weight(case: Case) -> None:
 HARD = [Case(name, task, {"variant": "hard"}) for name, task in (("PAClassifier", "binary"), ("PARegressor", "regression"))]
 
 
-@pytest.mark.parametrize("case", [*HARD, *(case for case in ALL if not case.weighs)], ids=str)
+@each([*HARD, *(case for case in ALL if not case.weighs)])
 def test_steps_without_a_loss_term_cannot_be_weighed(case: Case) -> None:
     X, y = case.data()
     model = case.model()
@@ -981,7 +1000,7 @@ def test_predict_before_anything_was_learned(case: Case) -> None:
     assert model._state is None
 
 
-@pytest.mark.parametrize("case", [case for case in CLASSIFIERS if case.task == "multiclass"], ids=str)
+@each(case for case in CLASSIFIERS if case.task == "multiclass")
 def test_labels_appear_along_the_way(case: Case) -> None:
     X, y = case.data()
     model, dicts = case.model(), as_dicts(X)
@@ -1066,7 +1085,7 @@ def test_declared_classes_are_the_binary_form_from_the_start(case: Case) -> None
     assert told.decision_function(X).shape == ((N,) if case.task == "binary" else (N, 4))
 
 
-@pytest.mark.parametrize("case", [case for case in CLASSIFIERS if case.task == "binary"], ids=str)
+@each(case for case in CLASSIFIERS if case.task == "binary")
 def test_bool_labels_are_two_classes_from_the_start(case: Case) -> None:
     X, y = case.data()
     model = case.model(classes=None)
@@ -1083,7 +1102,7 @@ def test_bool_labels_are_two_classes_from_the_start(case: Case) -> None:
 BATCH = [Case("Perceptron", "binary"), Case("Adaline", "multiclass"), Case("AdalineRegressor", "regression")]
 
 
-@pytest.mark.parametrize("case", BATCH, ids=str)
+@each(BATCH)
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 def test_batch_learners_keep_the_promises_of_fit(case: Case, storage: Callable[[Any], Any], tmp_path: Path) -> None:
     X, y = case.data()

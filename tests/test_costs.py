@@ -17,6 +17,8 @@ from onepass import PAClassifier
 from optimum import check_step
 from test_contract import WAYS, snapshot
 
+pytestmark = pytest.mark.plain
+
 VARIANTS = ["hard", "I", "II"]
 UPDATES = ["prediction", "max_loss"]
 COSTS = {2: np.array([[0.0, 4.0], [0.25, 0.0]]), 3: np.array([[0.0, 1.0, 9.0], [0.5, 0.0, 2.0], [0.0, 4.0, 0.0]])}
@@ -63,6 +65,7 @@ def twin(X: Any, y: Any, costs: Any, variant: str, update: str, C: float) -> tup
     return W, np.array(seen)
 
 
+@pytest.mark.compiled
 @every_rule
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 def test_many_classes_are_the_twin(variant: str, update: str, storage: Any) -> None:
@@ -75,6 +78,7 @@ def test_many_classes_are_the_twin(variant: str, update: str, storage: Any) -> N
     assert model.updates_ > 20
 
 
+@pytest.mark.compiled
 @every_rule
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 def test_two_classes_are_the_twin_with_two_rows(variant: str, update: str, storage: Any) -> None:

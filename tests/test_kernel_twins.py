@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +14,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 import naive_kernel
 import onepass
 from onepass.kernel.model import NARROW, KernelModel
+
+pytestmark = pytest.mark.plain
 
 N, D, K = 80, 4, 4
 KERNELS: dict[str, Callable[[Any, Any], float]] = {
@@ -286,14 +284,3 @@ def test_random_victims_are_uniform() -> None:
         before = after
     share = (len(X) - budget) / budget
     assert ((slots - share) ** 2 / share).sum() < 27.9  # chi-squared with 9 degrees of freedom: once in a thousand
-
-
-@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="this is the run without the compiler")
-def test_without_the_compiler() -> None:
-    """NUMBA_DISABLE_JIT=1, for debuggers and coverage, runs the same rules as plain Python."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", "test_weights or test_storage"]
-    source = str(Path(onepass.__file__).parents[1])
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": source}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-3000:]
-    assert " passed" in done.stdout

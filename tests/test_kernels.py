@@ -20,6 +20,8 @@ from onepass import ActiveLearner, KernelPA, KernelPARegressor, KernelPerceptron
 from onepass.kernel.model import NARROW
 from test_contract import snapshot
 
+pytestmark = pytest.mark.plain
+
 OPTIONS: dict[str, dict[str, Any]] = {
     "linear": {},
     "poly": {"gamma": 0.3, "degree": 3, "coef0": 0.7},
@@ -72,6 +74,7 @@ def labels(X: Any) -> Any:
 # --- the values ---
 
 
+@pytest.mark.compiled
 @every_kernel
 @pytest.mark.parametrize(
     ("taught", "asked", "width"),
@@ -129,6 +132,7 @@ def test_single_precision(kernel: str, width: int) -> None:
         np.testing.assert_allclose(scores[form], expected, rtol=2e-5, atol=2e-5)
 
 
+@pytest.mark.compiled
 @every_kernel
 @pytest.mark.parametrize(("form", "width"), [("dense", 6), ("csr", 6), ("csr", WIDE)])
 def test_an_intercept_adds_one(kernel: str, form: str, width: int) -> None:
@@ -202,6 +206,7 @@ def vectorised(x: Any, z: Any) -> float:
     return np.exp(-0.4 * np.sum((x - z) ** 2))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("function", [gaussian, compiled_gaussian, vectorised], ids=["plain", "njit", "numpy"])
 @pytest.mark.parametrize(("form", "width"), [("dense", 6), ("csr", 6), ("csr", WIDE)])
 @pytest.mark.parametrize("fit_intercept", [False, True])
@@ -293,6 +298,7 @@ def beyond(x: Any, z: Any) -> float:
     return x[len(x)] if x[0] > 50 else 1.0
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("function", "said", "cause"),
     [
@@ -369,6 +375,7 @@ def lonely(x: Any) -> float:
     return 1.0
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("function", "said"), [(unknown, "product_with"), (sometimes, "None|Optional"), (lonely, "argument")])
 def test_a_function_that_does_not_compile(function: Any, said: str) -> None:
     model, Z = KernelPA(kernel=function), rows("rbf", 20)
@@ -381,6 +388,7 @@ def test_a_function_that_does_not_compile(function: Any, said: str) -> None:
 # --- kernel values that are given ---
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("form", ["dense", "csr"])
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("more", [{}, {"budget": 12}, {"budget": 12, "policy": "redundant"}], ids=str)
@@ -509,6 +517,7 @@ def test_a_value_that_overflows_changes_nothing(width: int, monkeypatch: pytest.
         assert snapshot(model) == before
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     "changes",
     [{"kernel": "poly"}, {"kernel": "precomputed"}, {"kernel": gaussian}, {"policy": "redundant"}, {"budget": 5}],
@@ -528,6 +537,7 @@ def test_what_shaped_the_support_set_cannot_change(changes: dict[str, Any]) -> N
     assert 10 < model.support_size_ <= 15
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     "wrong",
     [{"kernel": "gauss"}, {"gamma": 0.0}, {"degree": 0}, {"coef0": np.nan}, {"budget": 0}, {"policy": "newest"}],

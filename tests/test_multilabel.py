@@ -23,6 +23,8 @@ from onepass import PAMultilabel, StandardScaler, pipeline
 from optimum import check_step
 from test_contract import WAYS, snapshot
 
+pytestmark = pytest.mark.plain
+
 N, D, L = 60, 5, 4
 NAMES = np.array(["a", "bb", "ccc", "d"])
 VARIANTS = ["hard", "I", "II"]
@@ -78,6 +80,7 @@ class Twin:
         return {"W": W}
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("average", AVERAGES, ids=str)
 @both_storages

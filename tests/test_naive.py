@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +13,8 @@ import naive
 import onepass
 from onepass.base import Classifier, Regressor, state
 from onepass.kernel.model import KernelModel
+
+pytestmark = pytest.mark.plain
 
 N, D, H = 100, 7, 6
 TWINS: dict[str, Any] = {
@@ -274,6 +272,7 @@ def test_uniform_average_is_the_mean_of_all_weights(case: Case) -> None:
     compare(case, model, m, {"w": np.mean(history, axis=0)})
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("task", ["binary", "multiclass"])
 @every_storage
 @pytest.mark.parametrize("shrink", [1.0, 0.9])
@@ -335,6 +334,7 @@ def test_single_precision(case: Case, storage: str, average: Any) -> None:
     assert all(model._state.arrays[name].dtype == np.float32 for name, role in model._state.fields.items() if not role.exact)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("hyperplanes", [1, 2, 3])
 @pytest.mark.parametrize("fit_intercept", [True, False], ids=["intercept", "plain"])
 def test_first_hyperplanes_are_orthonormal(hyperplanes: int, fit_intercept: bool) -> None:
@@ -360,14 +360,3 @@ def test_one_dict_at_a_time_is_the_twin(case: Case) -> None:
         model.learn_one({f"f{j}": value for j, value in enumerate(row) if value != 0}, label)
     _, now, _ = naive.run(case.twin(), first, X, codes)
     compare(case, model, now, now)
-
-
-@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="this is the run without the compiler")
-def test_without_the_compiler() -> None:
-    """NUMBA_DISABLE_JIT=1, for debuggers and coverage, runs the same rules as plain Python."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
-    source = str(Path(onepass.__file__).parents[1])
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": source}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-3000:]
-    assert " passed" in done.stdout

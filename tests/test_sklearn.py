@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+from numba.core import config
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import onepass
+
+pytestmark = pytest.mark.plain
 
 ONLINE = "a row of weight 2 is one step with twice the loss term, not two steps: the order of the rows matters"
 EXPECTED_FAILURES = {
@@ -45,6 +49,9 @@ ONLY = {
 }
 
 
+THOUSAND_PASSES = {"check_class_weight_classifiers"}
+
+
 def expected_failures(estimator: Any) -> dict[str, str]:
     switches = dict.fromkeys(WEIGHING, SWITCHES) if estimator._weights_are_switches() else {}
     return EXPECTED_FAILURES | switches | ONLY.get(type(estimator).__name__, {})
@@ -55,4 +62,6 @@ def expected_failures(estimator: Any) -> dict[str, str]:
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn(estimator: Any, check: Any) -> None:
+    if config.DISABLE_JIT and check.func.__name__ in THOUSAND_PASSES:
+        pytest.skip("a thousand passes take too long without the compiler; `make test-slow` compiles it")
     check(estimator)

@@ -21,6 +21,8 @@ from onepass.kernel.model import FIRST_ENTRIES, FIRST_SLOTS, NARROW, KernelModel
 from test_contract import WAYS, Case, saved_and_loaded, snapshot, through_doors
 from test_saving import array, put, rewrite
 
+pytestmark = pytest.mark.plain
+
 POLICIES = ("stop", "random", "oldest", "redundant")
 
 
@@ -102,6 +104,7 @@ def test_a_budget_near_the_room_that_there_is(case: Case, budget: int) -> None:
     assert np.isfinite(model.dual_coef_).all()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("average", [None, True])
 def test_a_full_stoptron_stands_still(average: Any) -> None:
     X, y = problem()
@@ -121,6 +124,7 @@ def test_the_oldest_goes_first() -> None:
     assert sorted(model.support_) == list(range(43, 50))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("average", [None, "uniform"])
 def test_the_redundant_is_served_best_by_the_others(average: Any) -> None:
     """argmax y_i (f(x_i) - a_i k(x_i, x_i)), f with the new vector already in it."""
@@ -167,6 +171,7 @@ def test_growth_is_the_same_through_every_door(form: Callable[[Any], Any], avera
         assert snapshot(pieces) == snapshot(whole)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("form", [np.asarray, wide, dicts], ids=["dense", "wide", "dicts"])
 @pytest.mark.parametrize("policy", [None, "redundant"])
 def test_growth_is_amortised(form: Callable[[Any], Any], policy: str | None) -> None:
@@ -316,6 +321,7 @@ DAMAGE: dict[str, Callable[[Any, dict[str, Any]], None]] = {
 }
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_file_is_refused(damage: str, tmp_path: Path) -> None:
     X, y = problem(50)
@@ -377,6 +383,7 @@ def told(model: Any, X: Any, labels: Any, one: bool) -> list[str]:
     return [str(warning.message) for warning in caught]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("one", [False, True], ids=["table", "one"])
 def test_a_large_set_warns_once(one: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onepass.kernel.model.HURTS", 128)

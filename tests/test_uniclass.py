@@ -22,6 +22,8 @@ from onepass import PAUniclass, StandardScaler, UnitNorm, pipeline
 from optimum import check_step
 from test_contract import WAYS, snapshot
 
+pytestmark = pytest.mark.plain
+
 N, D = 60, 5
 VARIANTS = ["hard", "I", "II"]
 AVERAGES = [None, True, "uniform", 20.0]
@@ -67,6 +69,7 @@ class Twin:
         return {"w": w + tau * (x - w) / distance if loss > 0 else w}
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("average", AVERAGES, ids=str)
 @every_radius
