@@ -46,3 +46,11 @@ def test_its_speeds_are_those_of_the_whole_table() -> None:
 
 def between(name: str, page: str) -> str:
     return page.split(f"<!-- {name} -->")[1].split(f"<!-- /{name} -->")[0]
+
+
+@pytest.mark.parametrize("page", ["rosetta.md", "architecture.md"])
+def test_the_files_that_docs_name_are_there(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    named = {name for name in re.findall(r"`([a-z_0-9]+/[a-z_0-9/]+\.py)", text)}
+    assert named
+    assert [name for name in sorted(named) if not (ROOT / name).exists() and not (ROOT / "src/onepass" / name).exists()] == []

@@ -66,7 +66,7 @@ from onepass import (
     pipeline,
     streams,
 )
-from onepass.compiled.support import MORE_ENTRIES, MORE_SLOTS
+from onepass.compiled.book import MORE_ENTRIES, MORE_SLOTS
 from onepass.stages import Pipeline
 
 SECONDS = float(os.environ.get("ONEPASS_THREADS_SECONDS", "20"))

@@ -16,7 +16,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 import onepass
 from onepass import BudgetPA, KernelOGD, KernelPA, KernelPARegressor, KernelPerceptron, ModelFileError
 from onepass.base import Regressor
-from onepass.compiled.support import CAME, KIND, SIZE
+from onepass.compiled.book import CAME, KIND, SIZE
 from onepass.kernel.model import FIRST_ENTRIES, FIRST_SLOTS, NARROW, KernelModel
 from test_contract import WAYS, Case, saved_and_loaded, snapshot, through_doors
 from test_saving import array, put, rewrite

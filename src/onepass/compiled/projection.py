@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from onepass.compiled.average import Averaged
+from onepass.compiled.book import EXCHANGES, SIZE
+from onepass.compiled.coefficients import now, push_all, share_out
 from onepass.compiled.compiler import routine
-from onepass.compiled.support import EXCHANGES, OWN, SIZE, now, occupy, push_all, share_out, strengthen
+from onepass.compiled.support import OWN, occupy, strengthen
 from onepass.compiled.verb import verb
 
 # A vector whose squared distance from the span of others is at most this share of its squared length is taken to lie in it: the Gram

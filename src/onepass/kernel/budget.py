@@ -11,26 +11,14 @@ import numpy as np
 from onepass.base import Classifier, Field, ModelFileError, State
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.parameters import COUNT, NOT_NEGATIVE, POSITIVE, among, parameter, parametric
+from onepass.compiled.coefficients import now, push_all, share_out
 from onepass.compiled.compiler import routine
+from onepass.compiled.eviction import oldest
 from onepass.compiled.losses import judge
 from onepass.compiled.passive_aggressive import ONE, tau
 from onepass.compiled.projection import LEAST, grow_inverse, importance, project_on, replace_by_projection, spanned
 from onepass.compiled.rules import FULL, PASSIVE, TOO_LARGE, UPDATED
-from onepass.compiled.support import (
-    OWN,
-    expansion,
-    full,
-    has_capacity,
-    insert,
-    itself,
-    now,
-    occupy,
-    oldest,
-    push_all,
-    share_out,
-    shrink_all,
-    strengthen,
-)
+from onepass.compiled.support import OWN, expansion, full, has_capacity, insert, itself, occupy, shrink_all, strengthen
 from onepass.kernel.model import GAMMAS, KernelModel, WithBudget
 
 SIMPLE, NEAREST, PROJECTING = 0, 1, 2

@@ -14,36 +14,15 @@ from sklearn.utils._param_validation import Interval
 from onepass.base import Classifier, State
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.parameters import COUNT, POSITIVE, among, parameter, parametric
+from onepass.compiled.book import CAME, MORE_ENTRIES, draw
+from onepass.compiled.coefficients import amplify, now, push, push_all, rescale, share_out
 from onepass.compiled.compiler import routine
 from onepass.compiled.kernels import norm
 from onepass.compiled.losses import judge
 from onepass.compiled.projection import coordinates, fix_landmarks, importance, replace_by_projection, spanned
 from onepass.compiled.rules import FULL, PASSIVE, TOO_LARGE, UPDATED
-from onepass.compiled.support import (
-    CAME,
-    MORE_ENTRIES,
-    amplify,
-    compare,
-    cramped,
-    draw,
-    entries,
-    expansion,
-    full,
-    has_capacity,
-    insert,
-    itself,
-    mix_slots,
-    now,
-    occupy,
-    push,
-    push_all,
-    release,
-    rescale,
-    share_out,
-    shrink_all,
-    slot_row,
-    strengthen,
-)
+from onepass.compiled.stores import compare, cramped, entries, mix_slots, slot_row
+from onepass.compiled.support import expansion, full, has_capacity, insert, itself, occupy, release, shrink_all, strengthen
 from onepass.compiled.verb import verb
 from onepass.kernel.model import GAMMAS, Shrinking, WithBudget
 

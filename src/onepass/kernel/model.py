@@ -20,9 +20,11 @@ from onepass.base.inputs import Rows
 from onepass.base.knowledge import Start
 from onepass.base.parameters import NOT_NEGATIVE, POSITIVE, among, parameter, parametric
 from onepass.base.state import Array
-from onepass.compiled import support as book
+from onepass.compiled import book
+from onepass.compiled.eviction import POLICIES
 from onepass.compiled.kernels import KERNELS, Custom, Given, Kernel
-from onepass.compiled.support import POLICIES, Dense, Numbered, Sparse, Support
+from onepass.compiled.stores import Dense, Numbered, Sparse
+from onepass.compiled.support import Support
 
 # CSR rows of so many features at the most are kept as dense columns, which are compared ten times faster.
 NARROW = 1024

@@ -16,10 +16,11 @@ import numpy as np
 from onepass.base import Classifier, State
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.parameters import POSITIVE, parameter, parametric
+from onepass.compiled.book import draw
 from onepass.compiled.losses import judge
 from onepass.compiled.passive_aggressive import ONE, tau
 from onepass.compiled.rules import FULL, PASSIVE, TOO_LARGE
-from onepass.compiled.support import draw, expansion, has_capacity, insert, itself
+from onepass.compiled.support import expansion, has_capacity, insert, itself
 from onepass.kernel.model import GAMMAS, KernelModel
 
 Sampled = namedtuple("Sampled", "task A support C alpha beta")
