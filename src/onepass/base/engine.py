@@ -100,7 +100,7 @@ class Engine(Estimator):
         """A state and the parameters as the records that the loop takes; kept with the state until the parameters change."""
         bound: Bound | None = state.bound
         if bound is None or bound.edition is not self._edition:
-            self._check_parameters()
+            self._ensure_parameters()
             self._check_unchanged(state)
             bound = state.bound = Bound(self, state)
         return bound

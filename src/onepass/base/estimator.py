@@ -26,7 +26,8 @@ class Estimator(Locked, BaseEstimator):
     """Base of learners and stages. The state is all that changes while learning.
 
     One thread writes at a time (`_lock`), to `_state`. Readers see `_state` too, or what is `_shown` in its place while a call is
-    learned from. `_bound` is the present state's binding, where it is known to be; `_edition` changes with the parameters.
+    learned from. `_bound` is the present state's binding, where it is known to be; `_edition` changes with the parameters, and
+    `_checked` is the one that was checked.
     """
 
     _forms: ClassVar[dict[str, dict[str, Field]]] = {}
@@ -36,6 +37,7 @@ class Estimator(Locked, BaseEstimator):
     _shown: tuple[State | None] | None = None
     _bound: Any = None
     _edition: object
+    _checked: object = None
     grow: bool | str | None
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
@@ -90,7 +92,9 @@ class Estimator(Locked, BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         content: dict[str, Any] = super().__getstate__()
         own = {
-            name: value for name, value in content.items() if name not in ("_lock", "_edition", "_bound", "_shown", "_state")
+            name: value
+            for name, value in content.items()
+            if name not in ("_lock", "_edition", "_checked", "_bound", "_shown", "_state")
         }
         state = self._in_peace(State.copy)
         return own if state is None else {**own, "_state": state}
@@ -102,6 +106,13 @@ class Estimator(Locked, BaseEstimator):
 
     def __copy__(self) -> Self:
         return self.copy()  # two models on one state would each bind it for themselves
+
+    def _ensure_parameters(self) -> None:
+        """Check the parameters, unless these were checked before."""
+        edition = self._edition
+        if self._checked is not edition:
+            self._check_parameters()
+            self._checked = edition
 
     def _check_parameters(self) -> None:
         validate_parameter_constraints(
@@ -193,7 +204,7 @@ class Estimator(Locked, BaseEstimator):
         return start_of(self.grow, door, rows, names, 0, find_labels), rows
 
     def _new_state(self, form: str, start: Start) -> State:
-        self._check_parameters()
+        self._ensure_parameters()
         state = State(
             form,
             np.dtype(start.dtype),
@@ -243,7 +254,7 @@ class Estimator(Locked, BaseEstimator):
         packed = header["state"]
         if packed is None:
             return estimator
-        estimator._check_parameters()
+        estimator._ensure_parameters()
         if packed["form"] not in cls._known_forms:
             raise ModelFileError(f"The model file is damaged: a {cls.__name__} has no form {packed['form']!r}.")
         if header.get("format") == 1:

@@ -126,7 +126,7 @@ class Learner(Engine):
         return self._fit(X, Door(whole=True, features_come=are_named(X)), y, sample_weight)
 
     def _fit(self, X: Any, door: Door, y: Any, sample_weight: Any) -> Self:
-        self._check_parameters()
+        self._ensure_parameters()
         if sample_weight is not None and not np.any(np.asarray(sample_weight)):
             raise ValueError("All sample weights are zero: there is nothing to learn from.")
         with self._lock:

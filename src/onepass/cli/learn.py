@@ -6,7 +6,6 @@ import json
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from time import perf_counter
@@ -21,7 +20,6 @@ from onepass.cli.options import LEARNER, SCALE, SEED, SET, TASK, Names, Picture,
 from onepass.cli.output import facts, metric, plain, progress, save_figure, show, speed
 
 METRICS = {"classification": ["mistake_rate"], "regression": ["mae", "rmse"]}
-WARM = 64  # rows: enough for a second label to come up in, as a rule
 DECIDED = {
     "learner": "--learner",
     "settings": "--set",
@@ -97,8 +95,6 @@ def learn(
             labels = None if classes is None else classes_from(first.y, classes)
             hashed = hashed_to(first, options["features"])
             model = build(learner, task, given, hashed=hashed, scale=scale, seed=seed, classes=labels)
-        # Some rows on a copy compile what the pass needs, so that the speed shown is the speed of learning.
-        evaluate.prequential(model.copy(), [replace(first, X=first.X[:WARM], y=first.y[:WARM])], METRICS[task])
         start = perf_counter()
         with progress() as display:
             watched = _Watched(chain([first], chunks), stream, display)

@@ -205,7 +205,7 @@ def build(
     offered = {"classes": classes, "random_state": seed}
     learner = cls(**({key: value for key, value in offered.items() if key in parameters} | given))
     try:
-        learner._check_parameters()
+        learner._ensure_parameters()
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     stages: list[Any] = [] if hashed is None else [Hasher(n_features=hashed)]
