@@ -149,7 +149,7 @@ class State:
 
     def copy(self) -> State:
         names = None if self.names is None else Names(self.names.first(self.n_features))
-        return self._but(arrays={name: array.copy() for name, array in self.arrays.items()}, names=names)
+        return self._but(arrays={name: np.array(array) for name, array in self.arrays.items()}, names=names)  # no memory maps
 
     def set_aside(self) -> State:
         """A copy to go back to, or to look at while this one changes. It has the same writer, and shares the names."""
