@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pytest
+from numba.core import config
 
 from onepass import datasets
 
@@ -83,3 +84,18 @@ def representatives(found: Mapping[Name, set[Any]]) -> list[Name]:
             chosen.append(name)
             seen |= found[name]
     return chosen
+
+
+# Of scikit-learn's checks, what needs machine code, or takes minutes without it.
+COMPILED_ONLY = {
+    "check_class_weight_classifiers": "a thousand passes",
+    "check_estimators_pickle(readonly_memmap=True)": "without the compiler, verbs know plain arrays alone",
+}
+
+
+def checked(estimator: Any, check: Any) -> None:
+    """One of scikit-learn's checks, or a word why it has to be compiled."""
+    name = check.func.__name__ + ("(readonly_memmap=True)" if check.keywords.get("readonly_memmap") else "")
+    if config.DISABLE_JIT and name in COMPILED_ONLY:
+        pytest.skip(f"{COMPILED_ONLY[name]}: `make test-slow` compiles it")
+    check(estimator)

@@ -39,7 +39,7 @@ from onepass import (
     evaluate,
     pipeline,
 )
-from shared import dataset
+from shared import checked, dataset
 
 pytestmark = pytest.mark.plain
 
@@ -807,7 +807,7 @@ EXPECTED_FAILURES = {
     [ActiveLearner(PAClassifier(average=True), random_state=0)], expected_failed_checks=lambda estimator: EXPECTED_FAILURES
 )
 def test_scikit_learn(estimator: Any, check: Any) -> None:
-    check(estimator)
+    checked(estimator, check)
 
 
 @pytest.mark.parametrize("stages", [[], [StandardScaler()]], ids=["learner", "pipeline"])

@@ -47,7 +47,7 @@ if config.DISABLE_JIT:
     check_every_index()
 from collections import namedtuple
 import numpy as np
-from onepass.compiled.borrow import held
+from onepass.compiled.borrow import keep_alive
 from onepass.compiled.compiler import entry_point, machine_code, routine
 from onepass.compiled.loop import borrowed
 from onepass.compiled.verb import verb
@@ -70,7 +70,7 @@ def look(m, way, i):
     own = np.zeros(3)
     m, s = borrowed((m, own))
     found = by_verb(m, i) if way == 0 else by_routine(m, i) if way == 1 else m.values[i] if way == 2 else s[i]
-    held(own)
+    keep_alive(own)
     return found
 
 m = Record(np.zeros(3))

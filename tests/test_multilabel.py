@@ -21,6 +21,7 @@ import naive
 import onepass
 from onepass import PAMultilabel, StandardScaler, pipeline
 from optimum import check_step
+from shared import checked
 from test_contract import WAYS, snapshot
 
 pytestmark = pytest.mark.plain
@@ -641,4 +642,4 @@ EXPECTED_FAILURES = {
 
 @parametrize_with_checks([PAMultilabel()], expected_failed_checks=lambda estimator: EXPECTED_FAILURES)
 def test_scikit_learn(estimator: Any, check: Any) -> None:
-    check(estimator)
+    checked(estimator, check)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from numba.core import config
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimators_pickle, parametrize_with_checks
 
 import onepass
-
-pytestmark = pytest.mark.plain
+from shared import checked, representatives, traits
 
 ONLINE = "a row of weight 2 is one step with twice the loss term, not two steps: the order of the rows matters"
 EXPECTED_FAILURES = {
@@ -49,7 +47,8 @@ ONLY = {
 }
 
 
-THOUSAND_PASSES = {"check_class_weight_classifiers"}
+# Sets of labels are for `test_multilabel.py`.
+LEARNERS = {name: cls() for name, cls in onepass.learners().items() if name != "PAMultilabel"}
 
 
 def expected_failures(estimator: Any) -> dict[str, str]:
@@ -57,11 +56,12 @@ def expected_failures(estimator: Any) -> dict[str, str]:
     return EXPECTED_FAILURES | switches | ONLY.get(type(estimator).__name__, {})
 
 
-@parametrize_with_checks(
-    [cls() for name, cls in onepass.learners().items() if name != "PAMultilabel"],  # for sets of labels: `test_multilabel.py`
-    expected_failed_checks=expected_failures,
-)
+@pytest.mark.plain
+@parametrize_with_checks([*LEARNERS.values()], expected_failed_checks=expected_failures)
 def test_scikit_learn(estimator: Any, check: Any) -> None:
-    if config.DISABLE_JIT and check.func.__name__ in THOUSAND_PASSES:
-        pytest.skip("a thousand passes take too long without the compiler; `make test-slow` compiles it")
-    check(estimator)
+    checked(estimator, check)
+
+
+@pytest.mark.parametrize("name", representatives({name: traits(learner) for name, learner in LEARNERS.items()}))
+def test_a_pickle_whose_arrays_are_memory_mapped(name: str) -> None:
+    check_estimators_pickle(name, LEARNERS[name], readonly_memmap=True)

@@ -21,8 +21,6 @@ from onepass.kernel.model import FIRST_ENTRIES, FIRST_SLOTS, NARROW, KernelModel
 from test_contract import WAYS, Case, saved_and_loaded, snapshot, through_doors
 from test_saving import array, put, rewrite
 
-pytestmark = pytest.mark.plain
-
 POLICIES = ("stop", "random", "oldest", "redundant")
 
 
@@ -70,6 +68,7 @@ def budgeted(*tasks: str) -> list[Case]:
     return found
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("case", budgeted("binary", "multiclass"), ids=str)
 def test_a_budget_is_never_exceeded(case: Case) -> None:
     X, y = case.data(120)
@@ -88,6 +87,7 @@ def test_a_budget_is_never_exceeded(case: Case) -> None:
         assert model.dual_coef_.shape == (4 if case.task == "multiclass" else 1, model.support_size_)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("budget", [FIRST_SLOTS - 1, FIRST_SLOTS, FIRST_SLOTS + 1, 2 * FIRST_SLOTS])
 @pytest.mark.parametrize("case", budgeted("binary"), ids=str)
 def test_a_budget_near_the_room_that_there_is(case: Case, budget: int) -> None:
@@ -104,7 +104,7 @@ def test_a_budget_near_the_room_that_there_is(case: Case, budget: int) -> None:
     assert np.isfinite(model.dual_coef_).all()
 
 
-@pytest.mark.compiled
+@pytest.mark.plain
 @pytest.mark.parametrize("average", [None, True])
 def test_a_full_stoptron_stands_still(average: Any) -> None:
     X, y = problem()
@@ -124,7 +124,6 @@ def test_the_oldest_goes_first() -> None:
     assert sorted(model.support_) == list(range(43, 50))
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("average", [None, "uniform"])
 def test_the_redundant_is_served_best_by_the_others(average: Any) -> None:
     """argmax y_i (f(x_i) - a_i k(x_i, x_i)), f with the new vector already in it."""
@@ -154,6 +153,7 @@ def coefficients_of(model: Any) -> dict[int, float]:
 # --- growing ---
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("average", [None, True])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array, wide, dicts], ids=["dense", "csr", "wide", "dicts"])
 def test_growth_is_the_same_through_every_door(form: Callable[[Any], Any], average: Any) -> None:
@@ -171,7 +171,6 @@ def test_growth_is_the_same_through_every_door(form: Callable[[Any], Any], avera
         assert snapshot(pieces) == snapshot(whole)
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("form", [np.asarray, wide, dicts], ids=["dense", "wide", "dicts"])
 @pytest.mark.parametrize("policy", [None, "redundant"])
 def test_growth_is_amortised(form: Callable[[Any], Any], policy: str | None) -> None:
@@ -189,6 +188,7 @@ def test_growth_is_amortised(form: Callable[[Any], Any], policy: str | None) -> 
     assert len(made) <= 6 * 6
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("one", [False, True], ids=["table", "one"])
 def test_slots_become_longer_for_a_longer_row(one: bool) -> None:
     rng = np.random.default_rng(0)
@@ -211,6 +211,7 @@ def test_slots_become_longer_for_a_longer_row(one: bool) -> None:
     np.testing.assert_allclose(model.decision_function(X), expected, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.plain
 def test_a_dense_row_joins_sparse_vectors() -> None:
     X, y = problem(60, width=NARROW + 10)
     X[:, 50:] = 0
@@ -222,6 +223,7 @@ def test_a_dense_row_joins_sparse_vectors() -> None:
     np.testing.assert_allclose(model.decision_function(X), expected.decision_function(X), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.plain
 def test_labels_may_come_when_the_set_is_large() -> None:
     X = far_apart(200)
     model = KernelPerceptron(gamma=1.0, grow=True).partial_fit(X[:150], np.arange(150) % 3)
@@ -236,6 +238,7 @@ def test_labels_may_come_when_the_set_is_large() -> None:
 # --- what can be seen ---
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("average", [None, True, "uniform", 20.0], ids=str)
 @pytest.mark.parametrize("budget", [None, 12])
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
@@ -251,12 +254,14 @@ def test_the_support_set_is_the_model(task: str, budget: int | None, average: An
     np.testing.assert_allclose(scores, expected.T if task == "multiclass" else expected[0], rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.plain
 def test_nothing_can_be_seen_of_a_fresh_model() -> None:
     for name in ("support_size_", "support_", "support_vectors_", "dual_coef_"):
         with pytest.raises(AttributeError, match="not learned anything"):
             getattr(KernelPA(), name)
 
 
+@pytest.mark.plain
 def test_a_model_without_a_support_vector() -> None:
     X, _ = problem(5)
     model = KernelPARegressor(epsilon=10.0).fit(X, np.ones(5))
@@ -269,6 +274,7 @@ def test_a_model_without_a_support_vector() -> None:
 # --- files ---
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("form", [np.asarray, wide], ids=["dense", "wide"])
 def test_going_on_where_the_set_is_full(way: str, form: Callable[[Any], Any], tmp_path: Path) -> None:
@@ -284,6 +290,7 @@ def test_going_on_where_the_set_is_full(way: str, form: Callable[[Any], Any], tm
         assert snapshot(other) == snapshot(model)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("policy", POLICIES)
 def test_going_on_with_a_full_budget(policy: str, tmp_path: Path) -> None:
     X, y = problem()
@@ -321,7 +328,6 @@ DAMAGE: dict[str, Callable[[Any, dict[str, Any]], None]] = {
 }
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_file_is_refused(damage: str, tmp_path: Path) -> None:
     X, y = problem(50)
@@ -332,6 +338,7 @@ def test_a_damaged_file_is_refused(damage: str, tmp_path: Path) -> None:
         onepass.load(tmp_path / "model")
 
 
+@pytest.mark.plain
 def test_neighbours_out_of_range_are_refused(tmp_path: Path) -> None:
     X, y = problem(50)
     for neighbour in (-1, 11):
@@ -342,6 +349,7 @@ def test_neighbours_out_of_range_are_refused(tmp_path: Path) -> None:
             onepass.load(tmp_path / "model")
 
 
+@pytest.mark.plain
 def test_a_damaged_file_of_given_values_is_refused(tmp_path: Path) -> None:
     X, y = problem(50)
     gram = rbf_kernel(X, gamma=1.0)
@@ -357,6 +365,7 @@ def test_a_damaged_file_of_given_values_is_refused(tmp_path: Path) -> None:
             onepass.load(tmp_path / "model")
 
 
+@pytest.mark.plain
 def test_numbers_of_examples_are_not_trusted(tmp_path: Path) -> None:
     """The count of the examples names rows of given kernel values."""
     X, y = problem(50)
@@ -383,7 +392,6 @@ def told(model: Any, X: Any, labels: Any, one: bool) -> list[str]:
     return [str(warning.message) for warning in caught]
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("one", [False, True], ids=["table", "one"])
 def test_a_large_set_warns_once(one: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onepass.kernel.model.HURTS", 128)
@@ -396,6 +404,7 @@ def test_a_large_set_warns_once(one: bool, monkeypatch: pytest.MonkeyPatch) -> N
     assert model.support_size_ == 600
 
 
+@pytest.mark.plain
 def test_a_budget_never_warns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onepass.kernel.model.HURTS", 128)
     X, labels = far_apart(600), np.arange(600) % 2
@@ -408,6 +417,7 @@ def test_a_budget_never_warns(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- readers and a writer ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("average", [None, True])
 @pytest.mark.parametrize("form", [np.asarray, wide], ids=["dense", "wide"])
 def test_readers_while_the_set_grows(form: Callable[[Any], Any], average: Any) -> None:
@@ -442,6 +452,7 @@ def test_readers_while_the_set_grows(form: Callable[[Any], Any], average: Any) -
     np.testing.assert_array_equal(model.decision_function(rows), alone.decision_function(rows))
 
 
+@pytest.mark.plain
 def test_a_budget_that_is_not_used_up_changes_nothing() -> None:
     """Many vectors near each other: to let the others stand for one that they span comes to the same as to take it in."""
     X, y = onepass.datasets.rotating_xor(3000, 100, random_state=0)

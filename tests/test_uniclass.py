@@ -20,6 +20,7 @@ import naive
 import onepass
 from onepass import PAUniclass, StandardScaler, UnitNorm, pipeline
 from optimum import check_step
+from shared import checked
 from test_contract import WAYS, snapshot
 
 pytestmark = pytest.mark.plain
@@ -545,4 +546,4 @@ EXPECTED_FAILURES = {
 )
 def test_scikit_learn(estimator: Any, check: Any) -> None:
     """With a fixed radius: `test_sklearn.py`."""
-    check(estimator)
+    checked(estimator, check)
