@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 
 from onepass.base import Classifier, Regressor, State
+from onepass.base.aggressive import PassiveAggressive
 from onepass.base.learner import POWERS_OF_TWO
-from onepass.base.parameters import POSITIVE, among, parameter, parametric
+from onepass.base.parameters import parameter, parametric
 from onepass.compiled.losses import judge
 from onepass.compiled.passive_aggressive import VARIANTS, tau
 from onepass.compiled.rules import FULL, PASSIVE, TOO_LARGE, UPDATED
@@ -30,7 +31,7 @@ from onepass.compiled.support import expansion, has_capacity, insert, itself, sh
 from onepass.kernel.model import GAMMAS, Budgeted, Shrinking
 
 Perceptron = namedtuple("Perceptron", "task A support")
-PassiveAggressive = namedtuple("PassiveAggressive", "task A support C variant")
+PA = namedtuple("PA", "task A support C variant")
 Gradient = namedtuple("Gradient", "task A support rate lam")
 
 # A coefficient that has shrunk to this share of a fresh one says nothing more.
@@ -48,7 +49,7 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return insert(m, x, 1.0, s) if has_capacity(m, x) else FULL
 
 
-@expansion(PassiveAggressive)
+@expansion(PA)
 def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     """Figure 1 of the paper, the step in the space of the kernel: an example with loss is taken in with tau y."""
     _, loss = judge(m.task, s.scores, y, s.step)
@@ -109,30 +110,18 @@ class KernelPerceptron(Budgeted, Classifier):
 
 
 @parametric
-class _PassiveAggressive(Budgeted):
-    C: float = parameter(
-        1.0, POSITIVE, text='Aggressiveness: the largest coefficient that one example may get. Without effect for "hard".'
-    )
-    variant: str = parameter(
-        "I",
-        among(*VARIANTS),
-        text='How C limits the coefficient of an example: not at all ("hard"), from above ("I"), or by shrinking it ("II").',
-    )
-
+class _KernelPA(Budgeted, PassiveAggressive):
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         step = float(self.C), VARIANTS[self.variant]
-        return PassiveAggressive(self._task(state), arrays["A"], self._support(state, arrays), *step)
-
-    def _weights_are_switches(self) -> bool:
-        return self.variant == "hard"
+        return PA(self._task(state), arrays["A"], self._support(state, arrays), *step)
 
     @property
     def _grid(self) -> dict[str, tuple[Any, ...]]:
-        return {"gamma": GAMMAS} | ({} if self.variant == "hard" else {"C": POWERS_OF_TWO})
+        return {"gamma": GAMMAS} | super()._grid
 
 
 @parametric
-class KernelPA(_PassiveAggressive, Classifier):
+class KernelPA(_KernelPA, Classifier):
     """Passive-aggressive classification in the space of a kernel.
 
     :class:`PAClassifier` with k(x, x) in place of |x|^2: an example with loss = max(0, 1 - y f(x)) becomes a support vector of the
@@ -163,7 +152,7 @@ class KernelPA(_PassiveAggressive, Classifier):
 
 
 @parametric
-class KernelPARegressor(_PassiveAggressive, Regressor):
+class KernelPARegressor(_KernelPA, Regressor):
     """Passive-aggressive regression in the space of a kernel.
 
     With loss = max(0, |y - f(x)| - epsilon), an example with loss becomes a support vector of the coefficient

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from onepass.base import Field, Multilabel, State
+from onepass.base.aggressive import PassiveAggressive
 from onepass.base.parameters import parametric
 from onepass.base.state import Array
 from onepass.compiled.average import at, height, workspace
@@ -37,7 +38,6 @@ from onepass.compiled.passive_aggressive import VARIANTS, tau
 from onepass.compiled.rows import add, dot, sqnorm
 from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, Scores, learn, score, scratch
 from onepass.linear.model import LinearModel
-from onepass.linear.passive_aggressive import PassiveAggressive
 
 Ranking = namedtuple("Ranking", "W C variant")  # row 0 of W is the threshold, row k + 1 label k
 

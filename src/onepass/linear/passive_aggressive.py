@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from onepass.base import Classifier, Learner, Regressor, SelfTuning, State
-from onepass.base.learner import POWERS_OF_TWO
+from onepass.base import Classifier, Regressor, SelfTuning, State
+from onepass.base.aggressive import PassiveAggressive
 from onepass.base.parameters import POSITIVE, among, parameter, parametric
 from onepass.base.state import Array
 from onepass.compiled.hedge import Prices, candidates
@@ -33,27 +33,6 @@ def _(m: Any, loss: Any, norm2: Any, weight: Any) -> Any:
 
 
 candidates(PA, "w C")
-
-
-@parametric
-class PassiveAggressive(Learner):
-    """The parameters of a passive-aggressive step."""
-
-    C: float = parameter(
-        1.0, POSITIVE, text='Aggressiveness: how far one example may move the model. Without effect for "hard".'
-    )
-    variant: str = parameter(
-        "I",
-        among(*VARIANTS),
-        text='How C limits the step: not at all ("hard"), as an upper bound ("I"), or by making every step smaller ("II").',
-    )
-
-    def _weights_are_switches(self) -> bool:
-        return self.variant == "hard"
-
-    @property
-    def _grid(self) -> dict[str, tuple[Any, ...]]:
-        return {} if self.variant == "hard" else {"C": POWERS_OF_TWO}
 
 
 @parametric

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from onepass.base import Field, State, Uniclass
+from onepass.base.aggressive import PassiveAggressive
 from onepass.base.parameters import NOT_NEGATIVE, parameter, parametric
 from onepass.base.state import SCALE, Array
 from onepass.compiled.compiler import entry_point
@@ -34,7 +35,6 @@ from onepass.compiled.rows import DenseRow, SparseRow, add
 from onepass.compiled.rules import PASSIVE, UPDATED, blend, learn, score, scratch
 from onepass.compiled.scaled import Scaled, shrink
 from onepass.compiled.verb import verb
-from onepass.linear.passive_aggressive import PassiveAggressive
 
 Ball = namedtuple("Ball", "w norm2 drop B C variant")
 Distance = namedtuple("Distance", "scores parts")
