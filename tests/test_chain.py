@@ -64,7 +64,8 @@ def taught(make: Callable[[], Any], kind: str = "float64", k: int = 2) -> tuple[
     return model, xs
 
 
-@pytest.mark.parametrize("kind", ["float64", "float32", "dicts"])
+@pytest.mark.plain
+@pytest.mark.parametrize("kind", [pytest.param("float64", marks=pytest.mark.compiled), "float32", "dicts"])
 @pytest.mark.parametrize("name", MODELS)
 def test_one_call_is_a_table_of_one_row(name: str, kind: str) -> None:
     model, twin, X = MODELS[name](), MODELS[name](), rows()

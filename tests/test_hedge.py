@@ -63,6 +63,7 @@ def apart(model: Any, X: Any, y: Any) -> tuple[list[Any], Any]:
     return models, np.array([one.test_then_train(X, y, classes=np.unique(y), sample_weight=pace) for one in models])
 
 
+@pytest.mark.plain
 @both_tasks
 @every_model
 @pytest.mark.parametrize("storage", [np.asarray, pytest.param(sp.csr_array, marks=pytest.mark.slow)], ids=["dense", "sparse"])

@@ -11,6 +11,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from onepass import BSGD, NOGD, BudgetPA, KernelOGD, Projectron
 
+pytestmark = pytest.mark.plain
+
 GAMMA, B = 0.5, 6
 
 

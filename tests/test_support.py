@@ -404,7 +404,6 @@ def test_a_large_set_warns_once(one: bool, monkeypatch: pytest.MonkeyPatch) -> N
     assert model.support_size_ == 600
 
 
-@pytest.mark.plain
 def test_a_budget_never_warns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onepass.kernel.model.HURTS", 128)
     X, labels = far_apart(600), np.arange(600) % 2
