@@ -155,7 +155,7 @@ def started(model: Any, X: Any, y: Any) -> dict[str, Any]:
     """Make a model's first weights, through a row of weight zero, and give a copy of them."""
     classes = {} if y.dtype.kind == "f" else {"classes": np.unique(y)}
     model.partial_fit(X[:1], y[:1], sample_weight=[0.0], **classes)
-    return {name: model._state.arrays[name].astype(float) for name in model._state.fields}
+    return {name: model._state.arrays[name].astype(float) for name in model._state.of_rules()}
 
 
 def first_of(case: Case, model: Any, X: Any, y: Any) -> dict[str, Any]:
@@ -167,7 +167,7 @@ def first_of(case: Case, model: Any, X: Any, y: Any) -> dict[str, Any]:
 def compare(case: Case, model: Any, now: Any, predicting: Any, tolerance: float = 1e-9) -> None:
     """What can be seen of the model against its twin's arrays: those at the end, and those that predict."""
     if case.embeds:
-        seen, expected = {name: model._averaged(model._state, name) for name in model._state.fields}, predicting
+        seen, expected = {name: model._averaged(model._state, name) for name in model._state.of_rules()}, predicting
     else:
         seen = {"w": np.column_stack([model.intercept_, np.atleast_2d(model.coef_)]).squeeze()}
         expected = {"w": case.twin().weights(predicting)}
