@@ -818,3 +818,24 @@ def test_a_first_row_without_weight_makes_no_state(stages: list[Any]) -> None:
     few = ActiveLearner(learner, delta=np.inf, random_state=0).partial_fit(rows[2:], y[2:])
     assert (whole.seen_, whole.asked_, whole.n_features_in_, whole.classes_.tolist()) == (2, 2, 1, [0, 1])
     assert whole.decision_function(rows).tolist() == few.decision_function(rows).tolist()
+
+
+@pytest.mark.parametrize("grow", [True, False])
+def test_a_bad_row_is_refused_though_nobody_asks_about_it(grow: bool) -> None:
+    """Its score may be sound: features that are new have no weight, and those of weight 0 hide any number."""
+    X, y = np.array([[1.0, 0.0], [-1.0, 0.0]]), [0, 1]
+    model = ActiveLearner(PAClassifier(grow=grow, classes=[0, 1], fit_intercept=False), delta=1e-300, random_state=0)
+    model.partial_fit(X, y)
+    asked = model.asked_
+    for bad in ([1.0, 1e200], [1.0, np.nan], [1.0, 0.0, 1e200] if grow else [1.0, -1e200]):
+        row = np.array(bad)
+        for call in (
+            lambda row=row: model.learn_one(row, 1),
+            lambda row=row: model.learn_one(sp.csr_array(row[None]), 1),
+            lambda row=row: model.learn_one(row, 1, w=0.0),
+            lambda row=row: model.partial_fit(row[None], [1]),
+            lambda row=row: model.partial_fit(np.stack([row, row]), [1, 1], sample_weight=[0.0, 1.0]),
+        ):
+            with pytest.raises(ValueError, match="too large|contains NaN"):
+                call()
+    assert model.asked_ == asked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -10,7 +11,7 @@ import numpy as np
 from onepass.base import State
 from onepass.base.engine import Piece
 from onepass.base.estimator import are_named
-from onepass.base.inputs import Rows, one_row, rows_of
+from onepass.base.inputs import FLOATS, Rows, one_row, rows_of
 from onepass.base.knowledge import Door
 from onepass.base.state import Array
 from onepass.compiled.gates import Active, Balanced, margin, margins
@@ -59,6 +60,8 @@ class Pass:
         seen = self.learner._seen_now(self.X) if self.stages else self.X
         self._run(state, self.core._rows(seen, state), start)
         self._tell_stages(start + np.flatnonzero(self.asked[start:]))
+        if isinstance(self.X, Rows) and not self.stages:  # stages, and what makes rows of dicts, look at all rows
+            self.core._check_some(self.X, start + np.flatnonzero(~self.asked[start:]))
 
     # --- of a learner of which nothing but the numbers can change ---
 
@@ -161,6 +164,14 @@ def margin_of(learner: Any, x: Any) -> float:
     if score is not None and score == score:
         return abs(score)
     return float(margins_of(learner._scores(one_row(x), one.state), one.state)[0])
+
+
+def check_unasked(learner: Any, x: Any) -> None:
+    """Refuse a bad example though nothing is learned from it: a bad row is one whatever becomes of it."""
+    if type(x) is np.ndarray and x.ndim == 1 and x.dtype in FLOATS and x.dot(x) < np.inf:
+        return  # as nearly all are, in a tenth of the time
+    first = first_of(learner)
+    first._check_rows([x] if isinstance(x, Mapping) else rows_of(one_row(x), first, fitted=True))
 
 
 def steps_of(learner: Any) -> list[Any]:

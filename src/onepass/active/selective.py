@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 from sklearn.utils.metaestimators import available_if
 
-from onepass.active.passes import Pass, examples, last_of, margin_of
+from onepass.active.passes import Pass, check_unasked, examples, last_of, margin_of
 from onepass.base import Classifier, ModelFileError
 from onepass.base.engine import Piece
 from onepass.base.estimator import are_named
@@ -129,6 +129,8 @@ class ActiveLearner(Locked, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         def learn() -> None:
             if (w != 1.0 and not self._core._weights([w], 1).any()) or self.query(x):
                 self.learner_.learn_one(x, y, w)
+            else:
+                check_unasked(self.learner_, x)
 
         self._write(learn)
 
