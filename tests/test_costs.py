@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 import onepass
 from onepass import PAClassifier
+from onepass.compiled.losses import TwoClasses
 from optimum import check_step
 from test_contract import WAYS, snapshot
 
@@ -287,7 +288,7 @@ def test_an_unknown_update_is_refused() -> None:
 
 
 def test_learners_without_costs_keep_their_record() -> None:
-    """The kernel of plain PA knows nothing of costs."""
+    """The machine code of plain PA knows nothing of costs: they are another task."""
     X, y = problem(2, 20)
-    assert type(PAClassifier().fit(X, y)._binding().model)._fields == ("w", "C", "variant")
+    assert PAClassifier().fit(X, y)._binding().model.task == TwoClasses(1.0)
     assert onepass.PAClassifier().get_params()["costs"] is None
