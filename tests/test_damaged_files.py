@@ -197,3 +197,25 @@ def test_every_change_is_noticed_or_does_no_harm(name: str, tmp_path: Path) -> N
             wrong.append((name, where, what, repr(error)))
     assert not wrong
     assert len(changes) > 100
+
+
+def test_damage_to_the_footer_of_parquet_shows_however_it_is_cut(tmp_path: Path) -> None:
+    """What Arrow looks at depends on how much it reads at a time."""
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "table.parquet"
+    parquet.write_table(pa.table({"a": np.arange(40.0), "y": ["no", "yes"] * 20}), path, row_group_size=15, store_schema=False)
+    sound = path.read_bytes()
+    length = int.from_bytes(sound[-8:-4], "little")
+    refused = 0
+    for place in range(len(sound) - 8 - length, len(sound) - 8):
+        path.write_bytes(sound[:place] + bytes([sound[place] ^ 6]) + sound[place + 1 :])
+        outcomes = []
+        for chunk in (1 << 16, 7):
+            try:
+                with onepass.streams.open(path, label="y", chunk=chunk) as stream:
+                    outcomes.append(sum(len(part) for part in stream))
+            except (OSError, ValueError):
+                outcomes.append(None)
+        refused += outcomes[0] is None
+        assert outcomes[0] == outcomes[1], f"byte {place}"
+    assert refused > 50

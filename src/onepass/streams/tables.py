@@ -11,7 +11,7 @@ import io
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -25,6 +25,7 @@ from onepass.streams.stream import Chunk, Chunks, Position
 USUAL_LABELS = ("label", "class", "target", "y")
 ALL = 2**62
 TEXT = (nw.String, nw.Categorical, nw.Enum)
+BATCH = 8192  # rows of Parquet that Arrow reads at a time, whatever the size of chunks: what damage it sees depends on that
 NUMBER = re.compile(r"\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*")
 
 
@@ -169,9 +170,8 @@ def read_parquet(raw: Any, name: str, chunk: int, choose: Choose) -> Chunks:
         file = parquet.ParquetFile(raw, buffer_size=1 << 20, pre_buffer=False)
         columns = choose(nw.from_native(file.schema_arrow.empty_table(), eager_only=True).schema)
         rows = 0
-        for batch in file.iter_batches(batch_size=chunk, columns=columns.wanted):
-            batch.validate(full=True)  # whoever reads a text trusts that it is UTF-8
-            frame = nw.from_native(arrow.Table.from_batches([batch]), eager_only=True)
+        for table in _cut(file.iter_batches(batch_size=BATCH, columns=columns.wanted), chunk, arrow.Table.from_batches):
+            frame = nw.from_native(table, eager_only=True)
             X, y = columns.rows(frame, partial(_row_name, name, rows))
             yield Chunk(X, y, Position(rows, None, raw.count), columns.names)
             rows += len(frame)
@@ -179,6 +179,21 @@ def read_parquet(raw: Any, name: str, chunk: int, choose: Choose) -> Chunks:
             raise OSError(f"it has {rows} rows, and says that it has {file.metadata.num_rows}")
     except refused as error:
         raise OSError(f"{name} is not a whole Parquet file: {error}") from error
+
+
+def _cut(batches: Any, chunk: int, join: Callable[[list[Any]], Any]) -> Iterator[Any]:
+    """The rows of some batches, so many at a time."""
+    waiting, rows = list[Any](), 0
+    for batch in batches:
+        batch.validate(full=True)  # whoever reads a text trusts that it is UTF-8
+        waiting.append(batch)
+        rows += batch.num_rows
+        while rows >= chunk:
+            table = join(waiting)
+            yield table.slice(0, chunk)
+            waiting, rows = table.slice(chunk).to_batches(), rows - chunk
+    if rows:
+        yield join(waiting)
 
 
 class Csv:
