@@ -102,7 +102,7 @@ def test_a_damaged_entry_is_compiled_again(warm: Copy) -> None:
 
 
 VERB = {"compiled/rows.py": ("x.scale * x.scale * total", "2 * x.scale * x.scale * total")}
-LEARNER = {"linear/passive_aggressive.py": ("loss = 1 - y * s.scores[0]", "loss = 2 - y * s.scores[0]")}
+LEARNER = {"linear/passive_aggressive.py": ("return tau(", "return 2 * tau(")}
 
 
 def test_an_edited_verb_and_an_edited_learner_are_seen_and_the_entries_from_before_are_kept(warm: Copy) -> None:
@@ -124,7 +124,10 @@ def test_an_edited_verb_and_an_edited_learner_are_seen_and_the_entries_from_befo
 COMMENTS = {
     "compiled/rows.py": ("x.scale * x.scale * total, x.values)", "x.scale * x.scale * total, x.values)  # in words"),
     "compiled/chain.py": ('"""\n\nfrom __future__', 'Edited."""\n# and\n# longer\n\n\nfrom __future__'),
-    "linear/passive_aggressive.py": ("    loss = 1 - y * s.scores[0]", "\n    loss = (1 - y * s.scores[0])"),
+    "linear/passive_aggressive.py": (
+        "    return tau(m.variant, weight * m.C, loss, norm2)",
+        "\n    return (tau(m.variant, weight * m.C, loss, norm2))",
+    ),
 }
 
 
@@ -204,8 +207,8 @@ def test_what_was_not_used_for_longest_makes_room(tmp_path: Path, monkeypatch: p
     for age in range(5):
         (tmp_path / f"{age}.nbc").write_bytes(bytes(100))
         os.utime(tmp_path / f"{age}.nbc", (0, 1_000_000 - age))
-    monkeypatch.setattr(compiler, "ROOM", 350)
-    compiler._make_room.__wrapped__(tmp_path)
+    monkeypatch.setattr(compiler, "CAPACITY", 350)
+    compiler._drop_oldest.__wrapped__(tmp_path)
     assert sorted(path.stem for path in tmp_path.iterdir()) == ["0", "1", "2"]
 
 

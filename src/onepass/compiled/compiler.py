@@ -38,8 +38,8 @@ FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 CHECKED = {"boundscheck": os.environ.get("ONEPASS_BOUNDSCHECK") == "1"}
 OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH, **CHECKED}
 INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-ROOM = 2 << 30  # bytes of entries, of all branches and versions together
-STARTED = time.time()
+CAPACITY = 2 << 30  # bytes of entries, of all branches and versions together
+STARTED = time.time() - 0.1  # file systems keep time in coarse steps
 
 
 def entry_point(function: Callable[..., Any]) -> Any:
@@ -105,7 +105,7 @@ class _Cache(NullCache):
             return
         with contextlib.suppress(OSError):  # a full or read-only disk costs the next start some seconds, no more
             _write(self._path(signature, result.codegen), pickle.dumps(result._reduce(), protocol=-1))
-            _make_room(self._folder)
+            _drop_oldest(self._folder)
 
     def _path(self, signature: Any, codegen: Any) -> Path:
         function = self._function
@@ -204,13 +204,13 @@ def _write(path: Path, content: bytes) -> None:
 
 
 @cache
-def _make_room(folder: Path) -> None:
+def _drop_oldest(folder: Path) -> None:
     """Remove what was not used for longest, once a process: every edit leaves entries that nobody may ask for again."""
     files = sorted(((entry.stat().st_mtime, entry.stat().st_size, entry.path) for entry in os.scandir(folder)), reverse=True)
     taken = 0
     for _, size, path in files:
         taken += size
-        if taken > ROOM:
+        if taken > CAPACITY:
             Path(path).unlink(missing_ok=True)
 
 
