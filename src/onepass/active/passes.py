@@ -55,12 +55,22 @@ class Pass:
         grows = state.grow_classes or (self.learner._grows() if self.stages else state.grow_features)
         counts_twice = self.core.class_weight == "balanced" and state.capacities  # a row that has to wait for place would be
         if grows or counts_twice or any(stage._fields("stage") for stage in self.stages):
-            self._walk(start)
+            try:
+                self._walk(start)
+            except ValueError:
+                if isinstance(self.X, Rows):  # here a bad row is told by its number
+                    first_of(self.learner)._check_finite(self.X, self.X.dtype)
+                raise
+            self._check_unasked(start)
             return
         seen = self.learner._seen_now(self.X) if self.stages else self.X
         self._run(state, self.core._rows(seen, state), start)
         self._tell_stages(start + np.flatnonzero(self.asked[start:]))
-        if isinstance(self.X, Rows) and not self.stages:  # stages, and what makes rows of dicts, look at all rows
+        self._check_unasked(start)
+
+    def _check_unasked(self, start: int) -> None:
+        """Refuse a bad row that nothing was learned from; stages, and what makes rows of dicts, have looked at all rows already."""
+        if isinstance(self.X, Rows) and not self.stages:
             self.core._check_some(self.X, start + np.flatnonzero(~self.asked[start:]))
 
     # --- of a learner of which nothing but the numbers can change ---
@@ -104,8 +114,6 @@ class Pass:
 
     def _walk(self, start: int) -> None:
         """From one question to the next. Nothing changes in between, so that many rows are scored at a time."""
-        if isinstance(self.X, Rows):  # here a bad row is told by its number
-            first_of(self.learner)._check_finite(self.X, self.X.dtype)
         ahead = 1
         while start < self.n:
             state = self.core._writable()
