@@ -32,6 +32,7 @@ def published(method: str) -> Any:
     return next(run for run in golden("kol.json")["runs"] if run["method"] == method)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:This Kernel")
 @pytest.mark.parametrize("method", [name for name in RUNS if name != "forgetron"])
 def test_accuracy_and_support_vectors(method: str) -> None:
