@@ -1097,3 +1097,32 @@ def test_an_array_whose_type_is_no_python(tmp_path):
         archive.writestr("X.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(8))
     with pytest.raises(ValueError, match="does not begin as arrays of NumPy do"):
         list(streams.open(tmp_path / "data.npz"))
+
+
+LEAVES = """
+import sys, time
+from onepass.streams import stream
+
+stream.PATIENCE = 0.01
+
+def work(number):
+    if number:
+        time.sleep(0.5)
+        sys.stderr.write("done ")
+    return number
+
+results = stream.in_order((number for number in range(100)), work, 2)
+assert next(results) == 0
+if "close" in sys.argv:
+    results.close()
+"""
+
+
+@pytest.mark.parametrize("how", ["close", "leave"])
+def test_a_process_waits_for_threads_at_work_before_it_ends(how: str) -> None:
+    """One that came back from compiled code to an interpreter that is no more would abort it."""
+    command = [sys.executable, "-c", LEAVES, how]
+    environment = {**os.environ, "PYTHONPATH": str(Path(streams.__file__).parents[2])}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0
+    assert set(done.stderr.split()) == {"done"}

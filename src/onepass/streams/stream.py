@@ -6,6 +6,7 @@ import atexit
 import itertools
 import queue
 import threading
+import time
 import weakref
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
@@ -14,6 +15,7 @@ from typing import Any, Generic, TypeVar
 
 AHEAD = 2  # chunks that wait for the learner
 PATIENCE = 1.0  # seconds: a thread that waits for bytes from a terminal cannot be interrupted
+LAST_PATIENCE = 60.0  # one that is at work ends by itself
 
 
 @dataclass(frozen=True)
@@ -119,12 +121,12 @@ def in_order(items: Generator[Item, None, None], work: Callable[[Item], Result],
                 yield work(item)
         return
     crew = _Crew(items, work, workers)
-    atexit.register(crew.finish)  # else the interpreter ends with a thread inside compiled code
+    atexit.register(crew.leave)
     try:
         yield from crew.results()
     finally:
-        atexit.unregister(crew.finish)
-        crew.finish()
+        if crew.finish():
+            atexit.unregister(crew.leave)
 
 
 class _Crew(Generic[Item, Result]):
@@ -137,6 +139,7 @@ class _Crew(Generic[Item, Result]):
         self._ahead = threading.Semaphore(workers + AHEAD)
         self._done: queue.SimpleQueue[tuple[int, Result | _Failure | None]] = queue.SimpleQueue()
         self._stop = False
+        self._at_work: set[threading.Thread] = set()
         self._threads = [threading.Thread(target=self._run, name="onepass-stream", daemon=True) for _ in range(workers)]
         for thread in self._threads:
             thread.start()
@@ -172,16 +175,29 @@ class _Crew(Generic[Item, Result]):
                 except BaseException as error:
                     self._done.put((number, _Failure(error)))
                     return
+            self._at_work.add(threading.current_thread())
             try:
                 result = self._work(item)
             except BaseException as error:
                 result = _Failure(error)
+            self._at_work.discard(threading.current_thread())
             self._done.put((number, result))
             del item, result  # while this thread waits, nobody else should have to hold them
 
-    def finish(self) -> None:
+    def finish(self) -> bool:
+        """Let the threads end; whether all of them have."""
         self._stop = True
         for _ in self._threads:
             self._ahead.release()
         for thread in self._threads:
             thread.join(PATIENCE / len(self._threads))
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def leave(self) -> None:
+        """Let the threads end before the interpreter does: one that comes back from compiled code to an interpreter that is no more
+        aborts the process."""
+        self.finish()
+        end = time.monotonic() + LAST_PATIENCE
+        for thread in self._threads:
+            while thread.is_alive() and thread in self._at_work and time.monotonic() < end:
+                thread.join(0.05)
