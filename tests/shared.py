@@ -89,7 +89,6 @@ def representatives(found: Mapping[Name, set[Any]]) -> list[Name]:
 # Of scikit-learn's checks, what needs machine code, or takes minutes without it.
 COMPILED_ONLY = {
     "check_class_weight_classifiers": "a thousand passes",
-    "check_estimators_pickle(readonly_memmap=True)": "without the compiler, verbs know plain arrays alone",
 }
 
 

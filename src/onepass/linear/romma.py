@@ -65,7 +65,7 @@ def follow(m: Any, x: Any, keep: Any, step: Any, margin: Any, norm2: Any, eps: A
     """|w|^2 after w has become keep w + step y x. Where the two nearly cancel, the little that is left has the rounding of both, and
     the doubt of before. The rounding of a sum is about the root of the number of its terms, that of all else a few units."""
     reach = keep * np.sqrt(m.norm2[0]) + step * np.sqrt(norm2)
-    m.norm2[0] = keep * keep * m.norm2[0] + 2 * keep * step * margin + step * step * norm2
+    m.norm2[0] = keep * keep * m.norm2[0] + 2 * keep * step * margin + step * (step * norm2)
     m.doubt[0] = keep * keep * m.doubt[0] + (8 + np.sqrt(len(x.values))) * eps * reach * reach
     measure(m, eps)
     if m.norm2[0] * norm2 > eps**-4:  # the margin's 1 is lost in the rounding of scores like this, and of 1/eps, too
