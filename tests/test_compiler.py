@@ -106,7 +106,7 @@ LEARNER = {"linear/passive_aggressive.py": ("return tau(", "return 2 * tau(")}
 
 
 def test_an_edited_verb_and_an_edited_learner_are_seen_and_the_entries_from_before_are_kept(warm: Copy) -> None:
-    """Numba by itself would go on with the machine code of before: the kernel's own file has not changed."""
+    """Numba by itself would go on with the machine code of before: the entry point's own file has not changed."""
     before, entries = warm.learned(), warm.entries()
     with warm.edited(VERB):
         with_verb = warm.learned()
@@ -212,6 +212,6 @@ def test_what_was_not_used_for_longest_makes_room(tmp_path: Path, monkeypatch: p
     assert sorted(path.stem for path in tmp_path.iterdir()) == ["0", "1", "2"]
 
 
-def test_a_routine_says_that_it_is_for_kernels_only() -> None:
+def test_a_routine_says_that_it_is_for_entry_points_only() -> None:
     with pytest.raises(TypeError, match="no entry from Python"):
         rival(np.zeros(3), 0)

@@ -78,15 +78,3 @@ def rival(scores: Any, y: Any) -> Any:
         if k != y and (best < 0 or scores[k] > scores[best]):
             best = k
     return best
-
-
-@routine
-def mistaken(score: Any, y: Any) -> Any:
-    """Whether the score is on the other side than y, -1 or 1; 0 is on the side of 1."""
-    return (score >= 0) != (y > 0)
-
-
-@routine
-def outdone(scores: Any, y: Any, r: Any) -> Any:
-    """Whether class r, the rival of y, would be predicted; of equal scores the first wins."""
-    return scores[r] > scores[y] or (scores[r] == scores[y] and r < y)
