@@ -44,6 +44,12 @@ def failures(script: str, report: Path, names: list[str], environment: dict[str,
     return json.loads(report.read_text())  # type: ignore[no-any-return]
 
 
+def asked(request: Any) -> list[str]:
+    """The names that a file's fixture of cases is asked for, by all its tests that were chosen."""
+    items = [item for item in request.session.items if item.path == request.path]
+    return [item.callspec.params["name"] for item in items if request.fixturename in item.fixturenames]
+
+
 def write_report(path: str, names: Iterable[str], cases: Callable[[str], Iterable[Case]]) -> None:
     """Run the cases of all names, and write those that failed, with what they raised."""
     failed: dict[str, list[str]] = {name: [] for name in names}

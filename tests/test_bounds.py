@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import onepass
-from apart import COMPILED, INTERPRETED, failures, run
+from apart import COMPILED, INTERPRETED, asked, failures, run
 from bounds import Checked
 from onepass.base import Stage
 
@@ -20,8 +20,8 @@ STAGES = sorted(
 
 
 @pytest.fixture(scope="module")
-def interpreted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    return failures("bounds.py", tmp_path_factory.mktemp("bounds") / "report", LEARNERS + STAGES, INTERPRETED)
+def interpreted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    return failures("bounds.py", tmp_path_factory.mktemp("bounds") / "report", asked(request), INTERPRETED)
 
 
 # A name that is only part of a word does not send the test to the worker of that learner: one worker runs the process for all.

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from apart import INTERPRETED, failures
+from apart import INTERPRETED, asked, failures
 from doors import LEARNERS, Maker, compare, dense, examples, open_ended, scores_stay, sparse, two_are_two
 from onepass import PAClassifier, evaluate, streams
 
 
 @pytest.fixture(scope="module")
-def interpreted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    return failures("doors.py", tmp_path_factory.mktemp("doors") / "report", [*LEARNERS, "tune"], INTERPRETED)
+def interpreted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    return failures("doors.py", tmp_path_factory.mktemp("doors") / "report", asked(request), INTERPRETED)
 
 
 # A name that is only part of a word does not send the test to the worker of that learner: one worker runs the process for all.

@@ -39,7 +39,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("guide") / "project"
     for name in ("src", "tests", "docs", "benchmarks"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "cells"))
-    for file in (*ROOT.glob("*.md"), ROOT / "pyproject.toml"):
+    for file in (*ROOT.glob("*.md"), ROOT / "conftest.py", ROOT / "pyproject.toml"):
         shutil.copy(file, folder)
     follow((ROOT / "CONTRIBUTING.md").read_text(), folder)
     return folder

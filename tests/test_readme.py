@@ -51,6 +51,7 @@ def between(name: str, page: str) -> str:
 @pytest.mark.parametrize("page", ["rosetta.md", "architecture.md"])
 def test_the_files_that_docs_name_are_there(page: str) -> None:
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    named = set(re.findall(r"`([a-z_0-9]+/[a-z_0-9/]+\.py)", text))
+    named = set(re.findall(r"`([a-z_0-9]+/[a-z_0-9/]+\.py|test_\w+\.py)", text))
     assert named
-    assert [name for name in sorted(named) if not (ROOT / name).exists() and not (ROOT / "src/onepass" / name).exists()] == []
+    roots = ROOT, ROOT / "src/onepass", ROOT / "tests"
+    assert [name for name in sorted(named) if not any((root / name).exists() for root in roots)] == []

@@ -1,4 +1,4 @@
-"""onepass: online learning at the speed of the memory bus.
+"""onepass: fast online learning, one example after the other.
 
 Every example is predicted first, learned from once, and let go.
 """

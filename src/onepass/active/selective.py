@@ -41,7 +41,7 @@ def _learner_has(name: str) -> Any:
 
 @parametric
 class ActiveLearner(Locked, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """A classifier that asks for labels: for those of examples that it is unsure of, above all.
+    """A classifier that asks for labels, mostly those of examples that it is unsure of.
 
     The label of an example is asked for with probability delta / (delta + margin), where the margin is |score| for two classes,
     and the best score less the second best for more, as `decision_function` gives them just then. It learns from the examples
@@ -95,7 +95,7 @@ class ActiveLearner(Locked, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     delta: float = parameter(
         1.0,
         Interval(Real, 0, None, closed="right"),
-        text="How many labels to ask for: those of half of the examples that have this margin. With infinity all of them.",
+        text="The margin at which half of the examples are asked about: the larger, the more labels; with infinity, all.",
     )
     _: KW_ONLY
     random_state: Any = parameter(None, "random_state", text="The seed of the random choice of questions.")
@@ -153,7 +153,7 @@ class ActiveLearner(Locked, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def test_then_train(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Array:
-        """`partial_fit` that returns the scores each row had before it was learned from, or not."""
+        """`partial_fit` that returns the scores each row had before it was learned from or passed over."""
         pieces: list[Piece] = []
         with self._lock:
             self._learn(X, y, sample_weight, table_door(X, classes), pieces)

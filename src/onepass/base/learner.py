@@ -28,7 +28,7 @@ POWERS_OF_TWO = tuple(2.0**k for k in range(-4, 5))
 class Learner(Engine):
     """Base of all learners. A subclass declares its forms and makes records for the loop; see CONTRIBUTING.md.
 
-    The doors `learn_one`, `partial_fit`, `test_then_train` and `predict` all run the same compiled loop, so the same examples in the
+    The methods `learn_one`, `partial_fit`, `test_then_train` and `predict` all run the same compiled loop, so the same examples in the
     same order give the same model to the bit, however they are cut into calls.
     """
 
@@ -88,7 +88,7 @@ class Learner(Engine):
 
     @property
     def updates_(self) -> int:
-        """The number of examples that changed the model, most often because they had loss."""
+        """The number of examples that changed the model."""
         return self._attribute("updates_").updates
 
     def _fields_of_options(self) -> dict[str, Field]:
@@ -119,7 +119,7 @@ class Learner(Engine):
             return share * arrays[name] - state.dtype.type(arrays["clock"][0]) * arrays[f"gap.{name}"]
         return arrays.get(f"mean.{name}", scale * arrays[name])
 
-    # --- the doors for tables ---
+    # --- tables ---
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Start anew, and learn from the rows in their order, `max_iter` times or until a pass changes nothing."""
@@ -158,7 +158,7 @@ class Learner(Engine):
         scores = self._scores(X, state)
         return scores if state.form == "multiclass" else scores[:, 0]
 
-    # --- the doors for one example ---
+    # --- one example ---
 
     def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
         """Learn from one example: a dict of features, a 1-d array or a sparse row. `w` is its weight."""

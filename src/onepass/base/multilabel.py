@@ -1,4 +1,4 @@
-"""Sets of labels as targets, and the doors that follow from it."""
+"""Sets of labels as targets, and the methods that follow from it."""
 
 from __future__ import annotations
 

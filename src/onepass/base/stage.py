@@ -67,7 +67,7 @@ class Stage(TransformerMixin, Estimator):
             _run(record, block, taught[start:stop], out[span])
         return Rows(out) if self._fixes_width else rows.with_values(out)
 
-    # --- the doors ---
+    # --- the methods ---
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Start anew, and learn from the rows."""

@@ -1,4 +1,4 @@
-"""Classifiers and regressors: what their targets are, and the doors that follow from it."""
+"""Classifiers and regressors: what their targets are, and the methods that follow from it."""
 
 from __future__ import annotations
 

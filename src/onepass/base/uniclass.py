@@ -1,4 +1,4 @@
-"""Learners of one class, which need no targets, and the doors that follow from it."""
+"""Learners of one class, which need no targets, and the methods that follow from it."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ Full = namedtuple("Full", "factor")
 Apart = namedtuple("Apart", "plus minus")
 
 # Averaged weights for one round over their entries. `inverse`: that of the clock's factor, 0 before the first example. It is looked up
-# once: where the compiler may choose between x/y and x (1/y) in each entry, two doors may come to different bits.
+# once: where the compiler may choose between x/y and x (1/y) in each entry, two entry points may come to different bits.
 Lagging = namedtuple("Lagging", "now gap inverse")
 
 # What a rule needs between its steps: the direction in which the scores should move, f = U' x and spread = Sigma x.

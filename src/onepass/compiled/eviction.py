@@ -1,4 +1,4 @@
-"""Who makes place when the budget of a support set is used up."""
+"""Which support vector goes when the budget is used up."""
 
 from __future__ import annotations
 

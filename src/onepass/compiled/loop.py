@@ -1,4 +1,4 @@
-"""The loop: the one place where examples are predicted and then learned from, whichever door they came through."""
+"""The loop: the one place where examples are predicted and then learned from, whichever method they came through."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def spanned(m: Any, x: Any, a: Any, s: Any) -> Any:
 
 @routine
 def replace_by_projection(m: Any, x: Any, a: Any, s: Any) -> Any:
-    """Take x in, which is not `spanned`, with a times the direction for coefficients. One vector r makes place, and is projected on the
+    """Take x in, which is not `spanned`, with a times the direction for coefficients. One vector r goes, and is projected on the
     others and x: by the inverse H with x in it, what is lost of A_r k(x_r, .) is |A_r|^2 / H_rr, and r is the vector for which that
     is least."""
     support, n = m.support, s.taken[0]

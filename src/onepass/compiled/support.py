@@ -1,7 +1,7 @@
 """The support set: examples that are kept, and the coefficients of f(x) = sum_i A_i k(x_i, x), a row of A for each score.
 
-The examples are in a store (`compiled/stores.py`), the coefficients behind verbs (`compiled/coefficients.py`), and who makes place for
-whom when a budget is used up is in `compiled/eviction.py`.
+The examples are in a store (`compiled/stores.py`), the coefficients behind verbs (`compiled/coefficients.py`);
+`compiled/eviction.py` says which one goes when a budget is used up.
 """
 
 from __future__ import annotations

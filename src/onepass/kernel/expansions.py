@@ -1,7 +1,7 @@
 """Kernel learners whose support set grows by an example at a time, with a budget or without.
 
 The perceptron, passive-aggressive and gradient steps of linear models, with k(x, x) in place of |x|^2. When a budget is used up, its
-policy says which support vector makes place:
+policy says which support vector goes:
 
 * "stop": none; the model learns no more (Stoptron);
 * "random": any (G. Cavallanti, N. Cesa-Bianchi, C. Gentile: Tracking the best hyperplane with a simple budget perceptron.
@@ -144,7 +144,7 @@ class KernelPA(_KernelPA, Classifier):
     >>> KernelPA(gamma=1.0).fit(X, y).predict(X)
     array([0, 1, 1, 0])
 
-    The oldest of three support vectors makes place for a fourth:
+    The oldest of three support vectors goes when a fourth comes:
 
     >>> KernelPA(gamma=1.0, budget=3).fit(X, y).support_
     array([3, 1, 2])

@@ -50,7 +50,7 @@ def _learner_has(name: str) -> Any:
 
 
 class Pipeline(_BaseComposition):
-    """Stages, then a learner, with the learner's doors. Make one with :func:`pipeline`.
+    """Stages, then a learner, with the learner's methods. Make one with :func:`pipeline`.
 
     While learning, each row passes the stages as they were before it; then the learner, and then the stages, learn from it.
     Predicting changes nothing. An error anywhere puts all steps back as they were.

@@ -18,6 +18,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import onepass
+from files import array, header_of, put, rewrite
 from onepass import ModelFileError
 from onepass.base.saving import ENDS, MANY, NAMES
 
@@ -34,35 +35,6 @@ def model() -> Any:
 def file(model: Any, tmp_path: Path) -> Path:
     model.save(tmp_path / "model")
     return tmp_path / "model"
-
-
-def header_of(file: Path) -> Any:
-    content = file.read_bytes()
-    size = int.from_bytes(content[:8], "little")
-    return json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["onepass"])
-
-
-def rewrite(file: Path, change: Callable[[Any, dict[str, Any]], None]) -> None:
-    """Change a model file's header and arrays in place."""
-    header, arrays = header_of(file), load_file(file)
-    change(header, arrays)
-    save_file(arrays, file, {"onepass": json.dumps(header)})
-
-
-def put(*path: str, value: Any) -> Callable[[Any, dict[str, Any]], None]:
-    def change(header: Any, arrays: dict[str, Any]) -> None:
-        for key in path[:-1]:
-            header = header[key]
-        header[path[-1]] = value
-
-    return change
-
-
-def array(name: str, change: Callable[[Any], Any]) -> Callable[[Any, dict[str, Any]], None]:
-    def replace(header: Any, arrays: dict[str, Any]) -> None:
-        arrays[name] = change(arrays[name])
-
-    return replace
 
 
 # --- writing ---

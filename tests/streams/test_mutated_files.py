@@ -1,6 +1,6 @@
 """Files with random damage: a reader gives sound chunks or a clear error, and never crashes, hangs or eats the memory.
 
-ONEPASS_FUZZ_SECONDS=3600 pytest -m slow tests/test_mutated_files.py    goes on for that long
+ONEPASS_FUZZ_SECONDS=3600 pytest -m slow tests/streams/test_mutated_files.py    goes on for that long
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from typing import Any
 import pytest
 
 import onepass
+from apart import TESTS
 from mutations import READERS
 
 
 def mutated(folder: Path, seed: str, seconds: float, count: int, *readers: str) -> Any:
     """What came of damaged files, in a process of its own."""
-    path = os.pathsep.join(str(path) for path in (Path(__file__).parent, Path(onepass.__file__).parents[1]))
+    path = os.pathsep.join(str(path) for path in (TESTS, Path(onepass.__file__).parents[1]))
     command = [
         sys.executable,
-        str(Path(__file__).parent / "mutations.py"),
+        str(TESTS / "mutations.py"),
         str(folder),
         seed,
         str(seconds),

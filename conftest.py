@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,6 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 import onepass
-
-sys.path.insert(0, str(Path(__file__).parent))  # tests import `naive` and `shared` by name
-
 from shared import SHARED, representatives, traits
 
 if "ONEPASS_DATA" not in os.environ and (SHARED / "data").is_dir():

@@ -34,7 +34,7 @@ from onepass.streams import lines
 from onepass.streams.floats import LIMIT, UNSURE, nearest
 from onepass.streams.stream import in_order
 
-DATA = Path(os.environ.get("ONEPASS_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("ONEPASS_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 
 def real(name):

@@ -23,7 +23,7 @@ from onepass.experiments.published import MISTAKE_RATE, TEST_ERROR
 from onepass.experiments.tables import SIZES, needs_scaling, reached, rows
 from shared import dataset, golden
 
-DOCS = Path(__file__).parent.parent / "docs" / "reproduced"
+DOCS = Path(__file__).parents[2] / "docs" / "reproduced"
 PAPER = {
     "svmguide1": "SVMGUIDE1",
     "cbcl": "CBCL",

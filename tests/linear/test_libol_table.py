@@ -14,7 +14,7 @@ from onepass.cli.models import build
 from shared import dataset
 
 # LIBOL's manual, Table 3, ijcnn1.
-PUBLISHED = Path(__file__).parents[1] / "docs/tables/libol.csv"
+PUBLISHED = Path(__file__).parents[2] / "docs/tables/libol.csv"
 
 
 @pytest.mark.slow

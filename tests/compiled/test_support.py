@@ -14,12 +14,12 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import rbf_kernel
 
 import onepass
+from files import array, put, rewrite
 from onepass import BudgetPA, KernelOGD, KernelPA, KernelPARegressor, KernelPerceptron, ModelFileError
 from onepass.base import Regressor
 from onepass.compiled.book import CAME, KIND, SIZE
 from onepass.kernel.model import FIRST_ENTRIES, FIRST_SLOTS, NARROW, KernelModel
 from test_contract import WAYS, Case, saved_and_loaded, snapshot, through_doors
-from test_saving import array, put, rewrite
 
 POLICIES = ("stop", "random", "oldest", "redundant")
 
