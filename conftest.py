@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.doctest import DoctestItem
 from xdist.scheduler import LoadScopeScheduling
 
 import onepass
@@ -37,7 +38,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[Any]) -> None:
     """Compiling takes far longer than to run a test without the compiler. So tests that are `plain` run without it for all cases, and
-    compiled for those that represent the other cases of their file: see `shared.representatives`."""
+    compiled for those that represent the other cases of their file: see `shared.representatives`. So are the examples of docstrings."""
+    for item in items:
+        if isinstance(item, DoctestItem):
+            item.add_marker(pytest.mark.plain)
     plain = [item for item in items if item.get_closest_marker("plain") and hasattr(item, "callspec")]
     plain = [item for item in plain if "case" in item.callspec.params]
     cases: dict[Path, dict[str, Any]] = {}

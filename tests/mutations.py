@@ -396,7 +396,7 @@ def check_stream(file: Path, some: dict[str, Any], rng: random.Random) -> str:
 
 def check_model(file: Path) -> str:
     """Load a model, use it, and save it again."""
-    from test_damaged_files import use
+    from files import use
 
     try:
         model = onepass.load(file)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import json
 from collections.abc import Callable, Iterator
@@ -12,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 from safetensors.numpy import save
-from sklearn.exceptions import NotFittedError
 
 import onepass
+from files import use
 from onepass import (
     FOGD,
     ActiveLearner,
@@ -36,8 +35,6 @@ from onepass import (
     UnitNorm,
     pipeline,
 )
-from onepass.base import Classifier, Stage
-from onepass.base.multilabel import Multilabel
 from onepass.base.saving import read
 
 X = np.random.default_rng(0).normal(size=(30, 3))
@@ -146,31 +143,6 @@ def changes_of_array(name: str, array: Any) -> Iterator[tuple[str, str, Change]]
         yield name, what, lambda _, a, other=other: a.__setitem__(name, other.copy())
     yield name, "dropped", lambda _, a: a.pop(name)
     yield name, "renamed", lambda _, a: a.__setitem__(f"{name}x", a.pop(name))
-
-
-def use(model: Any) -> None:
-    """Let a model learn and predict, on features and labels that it knows."""
-    learner = getattr(model, "learner_", getattr(model, "learner", model))
-    learner = getattr(learner, "learner", learner)
-    stages = getattr(model, "stages", [])
-    rows: Any = np.arange(6.0 * getattr(model, "n_features_in_", 3)).reshape(6, -1) % 5
-    if hasattr(model, "feature_names_in_") or any(isinstance(stage, Hasher) for stage in stages):
-        names = getattr(model, "feature_names_in_", ["a", "b", "c"])
-        rows = [{name: float(i * j % 5) for j, name in enumerate(names, 1)} for i in range(6)]
-    if isinstance(model, Stage):
-        model.partial_fit(rows).transform(rows)
-        return
-    known = getattr(learner, "classes_", np.arange(3)).tolist() or [0, 1, 2]
-    y: Any = [known[i % len(known)] for i in range(6)] if isinstance(learner, Classifier | Multilabel) else np.arange(6.0)
-    y = [{label} for label in y] if isinstance(learner, Multilabel) else y
-    if not model.__sklearn_is_fitted__():
-        model.fit(rows, y)
-    with contextlib.suppress(NotFittedError):  # where a stage of a pipeline is not
-        model.predict(rows)
-    for x, target in zip(rows, y, strict=True):
-        model.learn_one(x, target)
-        model.predict_one(x)
-    model.partial_fit(rows, y).predict(rows)
 
 
 @pytest.mark.parametrize("name", [*MODELS, *(pytest.param(name, marks=pytest.mark.slow) for name in MORE)])

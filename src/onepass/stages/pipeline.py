@@ -66,7 +66,7 @@ class Pipeline(_BaseComposition):
     >>> model = pipeline(StandardScaler(), PARegressor())
     >>> for size in range(1, 200):
     ...     model.learn_one({"metres": float(size)}, size / 100)
-    >>> round(model.predict_one({"metres": 150.0}), 1)
+    >>> print(round(model.predict_one({"metres": 150.0}), 1))
     1.5
     """
 
