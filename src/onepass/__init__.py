@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for those who read and don't run
     from onepass.registry import learners as learners
     from onepass.registry import load as load
     from onepass.stages import Hasher as Hasher
+    from onepass.stages import Imputer as Imputer
     from onepass.stages import RBFBasis as RBFBasis
     from onepass.stages import StandardScaler as StandardScaler
     from onepass.stages import UnitNorm as UnitNorm
@@ -36,6 +37,7 @@ _OTHERS = {
     "ActiveLearner": "active",
     "DivergedError": "base",
     "Hasher": "stages",
+    "Imputer": "stages",
     "ModelFileError": "base",
     "RBFBasis": "stages",
     "StandardScaler": "stages",

@@ -13,13 +13,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import validate_parameter_constraints
 
 from onepass.base.errors import DivergedError, ModelFileError
-from onepass.base.inputs import Rows, check_values, named_values, rows_by_name, rows_of
+from onepass.base.inputs import ABOUT_MISSING, Rows, check_values, named_values, rows_by_name, rows_of
 from onepass.base.knowledge import Door, Start, no_labels, start_of
 from onepass.base.names import Names
 from onepass.base.saving import pack_state, pack_value, unpack_state, unpack_value, write
 from onepass.base.state import Array, Field, State
 from onepass.base.writing import Locked
-from onepass.compiled.checks import first_bad_row
+from onepass.compiled.checks import first_bad_row, first_bad_row_with_holes
 
 
 class Estimator(Locked, BaseEstimator):
@@ -32,6 +32,7 @@ class Estimator(Locked, BaseEstimator):
 
     _forms: ClassVar[dict[str, dict[str, Field]]] = {}
     _known_forms: ClassVar[tuple[str, ...]] = ()
+    _takes_missing: ClassVar[bool] = False  # whether values may be missing: NaN, and None in dicts
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     _state: State | None = None
     _shown: tuple[State | None] | None = None
@@ -200,7 +201,7 @@ class Estimator(Locked, BaseEstimator):
         first = 0 if weights is None else int(np.argmax(weights > 0))
         if isinstance(X, Rows):
             return start_of(self.grow, door, X, X.names, first, find_labels), X
-        rows, names = rows_by_name(X[first : first + 1], Names([]), 0, grow=True)
+        rows, names = rows_by_name(X[first : first + 1], Names([]), 0, grow=True, missing=self._takes_missing)
         return start_of(self.grow, door, rows, names, 0, find_labels), rows
 
     def _new_state(self, form: str, start: Start) -> State:
@@ -292,7 +293,8 @@ class Estimator(Locked, BaseEstimator):
 
     def _named_rows(self, examples: list[Mapping[str, Any]], state: State, *, grow: bool) -> tuple[Rows, list[str]]:
         """Dicts of features as CSR rows, and the names that are new; without `grow` those count for nothing."""
-        return rows_by_name(examples, self._check_named_features(state), state.n_features, grow=grow)
+        names = self._check_named_features(state)
+        return rows_by_name(examples, names, state.n_features, grow=grow, missing=self._takes_missing)
 
     # --- refusals ---
 
@@ -308,7 +310,7 @@ class Estimator(Locked, BaseEstimator):
                 self._refuse(X, int(places[bad]), X.dtype)
         else:
             for t in places.tolist():
-                check_values(named_values(X[t]))
+                check_values(named_values(X[t], missing=self._takes_missing), missing=self._takes_missing)
 
     def _check_finite(self, rows: Rows, dtype: np.dtype[Any]) -> None:
         """Refuse rows that are not finite, or whose squared norm is not."""
@@ -317,9 +319,11 @@ class Estimator(Locked, BaseEstimator):
             self._refuse(rows, bad, dtype)
 
     def _first_bad(self, rows: Rows, dtype: np.dtype[Any]) -> int:
-        """The first row that is not finite, or whose squared norm is not; as many as there are, if all are sound."""
+        """The first row that is not finite, or whose squared norm is not, but for missing values where they are taken; as many as there
+        are, if all are sound."""
+        look = first_bad_row_with_holes if self._takes_missing else first_bad_row
         for start, stop in rows.blocks():
-            bad = start + int(first_bad_row(rows.block(start, stop, dtype, dtype.type(0)), stop - start))
+            bad = start + int(look(rows.block(start, stop, dtype, dtype.type(0)), stop - start))
             if bad < stop:
                 return bad
         return rows.n
@@ -327,8 +331,12 @@ class Estimator(Locked, BaseEstimator):
     def _refuse(self, rows: Rows, t: int, dtype: np.dtype[Any]) -> NoReturn:
         """Say what is wrong with row t."""
         values = np.asarray(rows.values(t), np.float64)
+        if self._takes_missing:
+            values = values[~np.isnan(values)]
         if np.isnan(values).any():
-            raise ValueError(f"Input X contains NaN (row {t}). {type(self).__name__} does not accept missing values.")
+            raise ValueError(
+                f"Input X contains NaN (row {t}). {type(self).__name__} does not accept missing values. {ABOUT_MISSING}"
+            )
         with np.errstate(over="ignore"):
             values = values.astype(dtype)
             if np.isinf(values).any():

@@ -19,6 +19,7 @@ from onepass.compiled.checks import OUT_OF_RANGE, SORTED, check_csr
 from onepass.compiled.rows import DenseRows, SparseRows
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+ABOUT_MISSING = "Put onepass.Imputer before the learner, in a pipeline, to fill in missing values."
 
 # What a block may hold: enough rows to forget the cost of a call, few enough to be converted in the cache.
 BLOCK_ROWS, BLOCK_BYTES = 32768, 1 << 24
@@ -132,18 +133,25 @@ class Rows:
         data = self.data[:, :width]
         return from_csr(data) if self.sparse else Rows(data)
 
-    def blank(self) -> Any:
-        """An array for new numbers in the places of the old ones."""
-        return np.empty(self._values.shape, self.dtype)
+    def blank(self, times: int = 1) -> Any:
+        """An array for new numbers in the places of the old ones, so many in the place of each."""
+        return np.empty((*self._values.shape[:-1], times * self._values.shape[-1]), self.dtype)
 
-    def span(self, start: int, stop: int) -> slice:
+    def span(self, start: int, stop: int, times: int = 1) -> slice:
         """Where the numbers of some checked rows are in `blank`."""
-        return slice(self._indptr[start], self._indptr[stop]) if self.sparse else slice(start, stop)
+        return slice(times * self._indptr[start], times * self._indptr[stop]) if self.sparse else slice(start, stop)
 
-    def with_values(self, values: Any) -> Rows:
-        """The same places with other numbers, in the order of `blank`."""
-        csr = (self._indptr, self._indices, self.width) if self.sparse else None
-        return Rows(values, csr, self.names, sound=self._sound)
+    def with_values(self, values: Any, names: list[str] | None = None) -> Rows:
+        """The same places with other numbers, in the order of `blank`, and with other names if there are several in each."""
+        times = values.shape[-1] // max(1, self._values.shape[-1])
+        if times < 2:
+            csr = (self._indptr, self._indices, self.width) if self.sparse else None
+            return Rows(values, csr, self.names, sound=self._sound)
+        csr = None
+        if self.sparse:
+            indices = (times * self._indices[:, None] + np.arange(times, dtype=self._indices.dtype)).ravel()
+            csr = (times * self._indptr, indices, times * self.width)
+        return Rows(values, csr, names, sound=self._sound)
 
     def values(self, t: int) -> Any:
         """The stored numbers of row t."""
@@ -228,14 +236,17 @@ def check_name(name: Any) -> None:
         raise TypeError(f"The features of a dict must have names of text, got {name!r}.")
 
 
-def named_values(x: Mapping[str, Any]) -> dict[str, float]:
-    """A dict of features with numbers only: text becomes the feature "name=text" of value 1, as in scikit-learn's hasher."""
+def named_values(x: Mapping[str, Any], *, missing: bool = False) -> dict[str, float]:
+    """A dict of features with numbers only: text becomes the feature "name=text" of value 1, as in scikit-learn's hasher. None is NaN
+    where values may be `missing`."""
     if all(type(value) is float for value in x.values()):
         return x if type(x) is dict else dict(x)
     named: dict[str, float] = {}
     for name, value in x.items():
         if isinstance(value, str):
             named[f"{name}={value}"] = 1.0
+        elif value is None and missing:
+            named[name] = math.nan
         else:
             try:
                 named[name] = float(value)
@@ -246,26 +257,33 @@ def named_values(x: Mapping[str, Any]) -> dict[str, float]:
     return named
 
 
-def check_values(named: dict[str, float]) -> None:
-    """Refuse features whose names are no text, and values that nobody could learn from."""
+def check_values(named: dict[str, float], *, missing: bool = False) -> None:
+    """Refuse features whose names are no text, and values that nobody could learn from; NaN is none of these where values may be
+    `missing`."""
     for name, value in named.items():
         check_name(name)
-        if not math.isfinite(value):
-            raise ValueError(f"Feature {name!r} is {value}: Input X contains {'NaN' if math.isnan(value) else 'infinity'}.")
+        if math.isnan(value):
+            if missing:
+                continue
+            raise ValueError(f"Feature {name!r} is {value}: Input X contains NaN. {ABOUT_MISSING}")
+        if math.isinf(value):
+            raise ValueError(f"Feature {name!r} is {value}: Input X contains infinity.")
         if not math.isfinite(value * value):
             raise ValueError(
                 f"Feature {name!r} is {value}, which is too large: its square overflows. Scale the features first."
             )
 
 
-def rows_by_name(examples: list[Mapping[str, Any]], names: Names, known: int, *, grow: bool) -> tuple[Rows, list[str]]:
+def rows_by_name(
+    examples: list[Mapping[str, Any]], names: Names, known: int, *, grow: bool, missing: bool = False
+) -> tuple[Rows, list[str]]:
     """Dicts as CSR rows, given the names of the first `known` features, and the names that are new; without `grow` those count for
-    nothing."""
+    nothing. Whether values may be `missing`: they are NaN."""
     newcomers: dict[str, int] = {}
     indptr, indices, values = [0], list[int](), list[float]()
     for x in examples:
-        named = named_values(x)
-        check_values(named)
+        named = named_values(x, missing=missing)
+        check_values(named, missing=missing)
         pairs = []
         for (name, value), j in zip(named.items(), names.places(named, known), strict=True):
             if j is None and grow:

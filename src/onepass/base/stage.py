@@ -54,18 +54,29 @@ class Stage(TransformerMixin, Estimator):
         """How many columns rows have after the stage."""
         return state.n_features
 
+    def _names_after(self, names: list[str]) -> list[str]:
+        """What features are called after the stage, given what they are called before."""
+        return names
+
     def _out(self, state: State, rows: Rows) -> Any:
         """An array for the numbers of rows after the stage."""
         return rows.blank()
+
+    def _span(self, rows: Rows, start: int, stop: int) -> slice:
+        """Where the numbers of some rows are in that array."""
+        return slice(start, stop) if self._fixes_width else rows.span(start, stop)
+
+    def _result(self, rows: Rows, out: Any) -> Rows:
+        """The rows after the stage, whose numbers are in that array."""
+        return Rows(out) if self._fixes_width else rows.with_values(out)
 
     def _transformed(self, state: State, rows: Rows, taught: Array) -> Rows:
         """The rows after the stage."""
         out, record = self._out(state, rows), self._record(state)
         for start, stop in rows.blocks():
             block = rows.block(start, stop, rows.dtype, rows.dtype.type(0))
-            span = slice(start, stop) if self._fixes_width else rows.span(start, stop)
-            _run(record, block, taught[start:stop], out[span])
-        return Rows(out) if self._fixes_width else rows.with_values(out)
+            _run(record, block, taught[start:stop], out[self._span(rows, start, stop)])
+        return self._result(rows, out)
 
     # --- the methods ---
 
@@ -105,14 +116,14 @@ class Stage(TransformerMixin, Estimator):
         data = self._seen_by(state, one_row(x), foreseen=False).data
         if not isinstance(x, Mapping):
             return data[0] if isinstance(data, np.ndarray) else data.toarray()[0]
-        names = self._check_named_features(state).first(state.n_features)
+        names = self._names_after(self._check_named_features(state).first(state.n_features))
         return {names[j]: value for j, value in zip(data.indices.tolist(), data.data.tolist(), strict=True)}
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """The names of the features after the stage: those before it."""
+        """The names of the features after the stage."""
         state = self._readable()
         names = [f"x{j}" for j in range(state.n_features)] if state.names is None else state.names.first(state.n_features)
-        return np.array(names if input_features is None else list(input_features), dtype=object)
+        return np.array(self._names_after(names if input_features is None else list(input_features)), dtype=object)
 
     # --- for pipelines ---
 

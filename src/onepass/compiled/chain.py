@@ -37,6 +37,11 @@ def after(stage: Any, X: Any, out: Any) -> Any:
     """The rows after the stage, whose numbers are in `out`."""
 
 
+@verb(0, otherwise=lambda stage, X: first_bad_row(X, 1) < 1)
+def unsound(stage: Any, X: Any) -> Any:
+    """Whether the stage does not take the row: by default one that is not finite."""
+
+
 @verb(0)
 def biased(X: Any, bias: Any) -> Any:
     """The rows with this constant feature."""
@@ -101,7 +106,7 @@ def _(stages: Any, model: Any, average: Any, X: Any, y: Any, gate: Any, scores: 
 
 @through.form(Before)
 def _(stages: Any, model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count: Any) -> Any:
-    if first_bad_row(X, 1) < 1:
+    if unsound(stages.stage, X):
         return 0
     taught, out = np.zeros(1, np.bool_), result(stages.stage, X)
     run_stage(stages.stage, X, taught, out)

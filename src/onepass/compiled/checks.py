@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.compiler import entry_point
+from onepass.compiled.compiler import entry_point, routine
 from onepass.compiled.rows import row, sqnorm
 
 SORTED, UNSORTED, OUT_OF_RANGE = 0, 1, 2
@@ -54,6 +54,24 @@ def first_bad_row(X: Any, n: Any) -> Any:
         if not sqnorm(row(X, t)) < np.inf:
             return t
     return n
+
+
+@entry_point
+def first_bad_row_with_holes(X: Any, n: Any) -> Any:
+    """The first row whose squared norm is not finite, but for values that are missing, or n."""
+    for t in range(n):
+        if not sqnorm_without_holes(row(X, t)) < np.inf:
+            return t
+    return n
+
+
+@routine
+def sqnorm_without_holes(x: Any) -> Any:
+    total = x.values.dtype.type(0)
+    for value in x.values:
+        if value == value:
+            total += value * value
+    return total
 
 
 @entry_point

@@ -2,7 +2,8 @@
 
 from onepass.stages.basis import RBFBasis
 from onepass.stages.hashing import Hasher
+from onepass.stages.missing import Imputer
 from onepass.stages.pipeline import Pipeline, pipeline
 from onepass.stages.scaling import StandardScaler, UnitNorm
 
-__all__ = ["Hasher", "Pipeline", "RBFBasis", "StandardScaler", "UnitNorm", "pipeline"]
+__all__ = ["Hasher", "Imputer", "Pipeline", "RBFBasis", "StandardScaler", "UnitNorm", "pipeline"]

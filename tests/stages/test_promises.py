@@ -1,0 +1,152 @@
+"""The promises of all stages, alone and before a learner. Stages are found by reflection."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import onepass
+from onepass import Hasher, PAClassifier, PARegressor, load, pipeline
+from onepass.base import Stage
+from shared import snapshot
+
+pytestmark = pytest.mark.plain
+
+OPTIONS: dict[str, list[dict[str, Any]]] = {
+    "Hasher": [{"n_features": 16}],
+    "Imputer": [{}, {"fill": 0.5}, {"indicator": True}],
+    "RBFBasis": [{"count": 5}],
+}
+STAGES = {
+    f"{name}-{options}": cls(**options)
+    for name, cls in ((name, getattr(onepass, name)) for name in onepass.__all__)
+    if isinstance(cls, type) and issubclass(cls, Stage)
+    for options in OPTIONS.get(name, [{}])
+}
+N, D = 60, 4
+NAMES = [f"f{j}" for j in range(D)]
+RNG = np.random.default_rng(0)
+Y = RNG.integers(0, 2, N)
+
+every_stage = pytest.mark.parametrize("stage", STAGES.values(), ids=STAGES)
+every_way = pytest.mark.parametrize("way", ["dense", "float32", "csr", "dicts", "frame"])
+
+
+def table(stage: Any, way: str) -> Any:
+    """Rows for a stage, with holes where it fills them."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(N, D)) * (rng.random((N, D)) < 0.8) * [1, 10, 100, 0.1]
+    if stage._takes_missing:
+        X[rng.random((N, D)) < 0.2] = np.nan
+    if stage._takes_names_only and way in ("dense", "float32", "csr"):
+        pytest.skip("it takes names only")
+    if way == "dicts":
+        return [{name: value for name, value in zip(NAMES, x, strict=True) if value != 0} for x in X.tolist()]
+    if way == "frame":
+        pandas = pytest.importorskip("pandas")
+        return pandas.DataFrame(X, columns=NAMES)
+    return sp.csr_array(X) if way == "csr" else X.astype("float32" if way == "float32" else "float64")
+
+
+def some(X: Any, start: int, stop: int) -> Any:
+    return X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
+
+
+def plain(X: Any, width: int | None = None) -> Any:
+    """Rows as an array; those of a growing stage as wide as asked for."""
+    X = X.toarray() if sp.issparse(X) else np.asarray(X)
+    return X if width is None else np.pad(X, ((0, 0), (0, width - X.shape[1])))
+
+
+def fresh(stage: Any) -> Any:
+    return type(stage)(**stage.get_params())
+
+
+@every_stage
+@every_way
+def test_cuts_do_not_matter(stage: Any, way: str) -> None:
+    X, whole, cut = table(stage, way), fresh(stage), fresh(stage)
+    out = plain(whole.learn_transform(X))
+    parts = [plain(cut.learn_transform(some(X, a, b)), out.shape[1]) for a, b in pairwise([0, 1, 2, 17, 40, N])]
+    assert np.array_equal(out, np.vstack(parts))
+    assert snapshot(whole) == snapshot(cut)
+
+
+@every_stage
+@every_way
+def test_a_row_is_handled_by_what_was_known_before_it(stage: Any, way: str) -> None:
+    X, whole, steps = table(stage, way), fresh(stage), fresh(stage)
+    out = plain(whole.learn_transform(X))
+    steps.partial_fit(some(X, 0, 20))
+    for t in range(20, N):
+        before = snapshot(steps)
+        seen = plain(steps.transform(some(X, t, t + 1)))
+        assert snapshot(steps) == before, "transform has changed something"
+        known = seen.shape[1]
+        assert np.array_equal(seen[0], out[t, :known])
+        steps.partial_fit(some(X, t, t + 1))
+
+
+@every_stage
+@every_way
+def test_going_on_after_saving(stage: Any, way: str, tmp_path: Path) -> None:
+    X, whole = table(stage, way), fresh(stage).partial_fit(table(stage, way))
+    first = fresh(stage).partial_fit(some(X, 0, 23))
+    first.save(tmp_path / "stage")
+    second = load(tmp_path / "stage").partial_fit(some(X, 23, N))
+    assert snapshot(second) == snapshot(whole)
+    assert np.array_equal(plain(second.transform(X)), plain(whole.transform(X)))
+
+
+@every_stage
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300])
+@pytest.mark.parametrize("way", ["dense", "csr", "dicts"])
+def test_bad_rows_change_nothing(stage: Any, bad: float, way: str) -> None:
+    if np.isnan(bad) and stage._takes_missing:
+        pytest.skip("it takes missing values")
+    if isinstance(stage, Hasher):
+        pytest.skip("it learns nothing; what it gives is looked at behind it")
+    X, taught = table(stage, way), fresh(stage).partial_fit(table(stage, way))
+    before = snapshot(taught)
+    if way == "dicts":
+        X[30] = {NAMES[0]: bad}
+    elif way == "csr":
+        X.data[X.indptr[30]] = bad
+    else:
+        X[30, 2] = bad
+    for call in (taught.partial_fit, taught.learn_transform, taught.transform):
+        with pytest.raises(ValueError, match=r"X|square"):
+            call(X)
+        assert snapshot(taught) == before
+
+
+@every_stage
+@pytest.mark.parametrize("way", ["dense", "float32", "csr", "dicts"])
+def test_in_a_pipeline_one_at_a_time_is_a_table(stage: Any, way: str) -> None:
+    X = table(stage, way)
+    model = pipeline(fresh(stage), PAClassifier(classes=[0, 1]))
+    twin = pipeline(fresh(stage), PAClassifier(classes=[0, 1])).partial_fit(X, Y)
+    for t in range(N):
+        model.learn_one(X[[t]] if way == "csr" else X[t], Y[t])
+    assert [snapshot(step) for _, step in model.steps] == [snapshot(step) for _, step in twin.steps]
+
+
+@every_stage
+def test_a_pipeline_goes_on_after_saving_and_after_bad_rows(stage: Any, tmp_path: Path) -> None:
+    X = table(stage, "dicts")
+    whole = pipeline(fresh(stage), PARegressor()).partial_fit(X, Y)
+    model = pipeline(fresh(stage), PARegressor()).partial_fit(X[:20], Y[:20])
+    before = [snapshot(step) for _, step in model.steps]
+    with pytest.raises(ValueError, match=r"X|square|infinity"):
+        model.partial_fit([*X[20:30], {NAMES[0]: np.inf}], Y[20:31])
+    with pytest.raises(ValueError, match=r"X|square|infinity"):
+        model.learn_one({NAMES[0]: np.inf}, 1)
+    assert [snapshot(step) for _, step in model.steps] == before
+    model.save(tmp_path / "model")
+    model = load(tmp_path / "model").partial_fit(X[20:], Y[20:])
+    assert [snapshot(step) for _, step in model.steps] == [snapshot(step) for _, step in whole.steps]
