@@ -307,7 +307,7 @@ def of_stages(cls: Any) -> Iterator[Case]:
     """All cases of a stage."""
     X = rows(9)
     named = dicts(rows(9, 17) * np.tri(9, 17, 1))  # each row brings a feature
-    tables = [] if cls._takes_names_only else [X, X.astype(np.float32), csr(X), csr(X, np.int64)]
+    tables = [] if cls._takes_raw else [X, X.astype(np.float32), csr(X), csr(X, np.int64)]
     if "centres" in cls().get_params():
         yield from (case(cls, staged, data, centres=X[:1]) for data in tables)
     for options in [{"count": 1}, {"count": 3}] if "count" in cls().get_params() else [{}]:

@@ -23,13 +23,24 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 @cache
 def dataset(name: str) -> datasets.Dataset:
     """A data set of the folder ONEPASS_DATA; the test is skipped where there is no such folder."""
+    return datasets.load(name, folder=folder_of(name))
+
+
+@cache
+def dataset_file(name: str) -> str:
+    """The text of a file of that folder, which is compressed there."""
+    with lzma.open(Path(folder_of(name), f"{name}.xz"), "rt", encoding="utf-8", newline="\n") as file:
+        return file.read()
+
+
+def folder_of(name: str) -> str:
     folder = os.environ.get("ONEPASS_DATA", "")
     if not Path(folder).is_dir() or not folder:
         pytest.skip(
             f"the data set {name} is absent: there is no folder {folder or SHARED / 'data'}; set ONEPASS_DATA to the folder of"
             " the data sets"
         )
-    return datasets.load(name, folder=folder)
+    return folder
 
 
 def golden(name: str) -> Any:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for those who read and don't run
     from onepass.stages import Imputer as Imputer
     from onepass.stages import RBFBasis as RBFBasis
     from onepass.stages import StandardScaler as StandardScaler
+    from onepass.stages import Text as Text
     from onepass.stages import UnitNorm as UnitNorm
     from onepass.stages import pipeline as pipeline
 
@@ -41,6 +42,7 @@ _OTHERS = {
     "ModelFileError": "base",
     "RBFBasis": "stages",
     "StandardScaler": "stages",
+    "Text": "stages",
     "UnitNorm": "stages",
     "learners": "registry",
     "load": "registry",

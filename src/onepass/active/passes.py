@@ -145,7 +145,7 @@ class Pass:
 def examples(X: Any, learner: Any) -> Any:
     """Rows, or a list of dicts, that can be cut into parts."""
     first = first_of(learner)
-    if getattr(first, "_takes_names_only", False):
+    if getattr(first, "_takes_raw", False):
         return nw.from_native(X, eager_only=True).rows(named=True) if nw.dependencies.is_into_dataframe(X) else X
     return X if are_named(X) else rows_of(X, first, fitted=first.__sklearn_is_fitted__())
 

@@ -219,8 +219,8 @@ def rows_of(X: Any, estimator: Any, *, fitted: bool) -> Rows:
 
 
 def one_row(x: Any) -> Any:
-    """One example as a table of one row: a dict of features, a 1-d array or a sparse row."""
-    if isinstance(x, Mapping):
+    """One example as a table of one row: a dict of features, a text, a 1-d array or a sparse row."""
+    if isinstance(x, Mapping | str):
         return [x]
     if sp.issparse(x):
         return as_csr(x).reshape(1, -1)

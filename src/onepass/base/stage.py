@@ -41,7 +41,7 @@ class Stage(TransformerMixin, Estimator):
         )
     }
 
-    _takes_names_only: ClassVar[bool] = False  # whether it wants dicts or frames as they come
+    _takes_raw: ClassVar[bool] = False  # whether it wants dicts, frames or texts as they come
     _fixes_width: ClassVar[bool] = False  # whether its rows have as many columns as it says, whatever features come
 
     # --- what a subclass says ---

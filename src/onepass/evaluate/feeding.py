@@ -51,8 +51,9 @@ def rows_for(model: Any, chunk: Chunk) -> Any:
     Only LIBSVM data may be narrower or wider than a growing model: a table has all its columns in every row. A model that hashes
     names takes any columns that have some.
     """
-    if hasher_of(model) is not None:
-        if chunk.names is None and not nw.dependencies.is_into_dataframe(chunk.X) and not are_named(chunk.X):
+    if getattr(steps_of(model)[0], "_takes_raw", False):
+        named = chunk.names is not None or nw.dependencies.is_into_dataframe(chunk.X) or are_named(chunk.X)
+        if hasher_of(model) is not None and not named:
             raise ValueError(
                 "the model was learned from a table with strings, by the names of its columns; the data has no names"
             )

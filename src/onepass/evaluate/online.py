@@ -407,7 +407,8 @@ class _Rows:
 def arrays(data: Any) -> tuple[Any, Array]:
     """The rows and targets of a pair, or of the training part of a data set."""
     X, y = (data.X, data.y) if isinstance(data, Dataset) else data
-    X, y = np.asarray(X) if isinstance(X, list) and not are_named(X) else X, np.asarray(y)
+    raw = isinstance(X, list) and (are_named(X) or all(isinstance(x, str) for x in X))
+    X, y = np.asarray(X) if isinstance(X, list) and not raw else X, np.asarray(y)
     if len(y) == 0:
         raise ValueError("The stream has no examples.")
     n = len(X) if isinstance(X, list) else X.shape[0]

@@ -5,5 +5,6 @@ from onepass.stages.hashing import Hasher
 from onepass.stages.missing import Imputer
 from onepass.stages.pipeline import Pipeline, pipeline
 from onepass.stages.scaling import StandardScaler, UnitNorm
+from onepass.stages.text import Text
 
-__all__ = ["Hasher", "Imputer", "Pipeline", "RBFBasis", "StandardScaler", "UnitNorm", "pipeline"]
+__all__ = ["Hasher", "Imputer", "Pipeline", "RBFBasis", "StandardScaler", "Text", "UnitNorm", "pipeline"]

@@ -84,7 +84,7 @@ class Hasher(Stage):
 
     n_features: int = parameter(BUCKETS, Interval(Integral, 1, 2**31 - 1, closed="both"), text="The width of the rows.")
 
-    _takes_names_only = True
+    _takes_raw = True
     _fixes_width = True
     _forms: ClassVar[dict[str, dict[str, Field]]] = {"stage": {}}
 

@@ -196,7 +196,7 @@ class Pipeline(_BaseComposition):
 
     def _join(self, states: list[Any]) -> Bound | None:
         stages = self.stages
-        if not stages or any(stage._takes_names_only for stage in stages):
+        if not stages or any(stage._takes_raw for stage in stages):
             return None
         one = self.learner._bind(states[-1])
         parts = [(stage._record(state), state, stage._width(state)) for stage, state in zip(stages, states, strict=False)]
@@ -268,7 +268,7 @@ class Pipeline(_BaseComposition):
         return X, door
 
     def _hashes(self) -> bool:
-        return getattr(self._all[0], "_takes_names_only", False)
+        return getattr(self._all[0], "_takes_raw", False)
 
     # --- predicting ---
 
@@ -372,7 +372,7 @@ class Pipeline(_BaseComposition):
     def _unpack(cls, header: dict[str, Any], steps: dict[str, Any]) -> Self:
         model = cls([(name, steps[name]) for name, _ in header["steps"]])
         model._check_steps()
-        if len({step.__sklearn_is_fitted__() for step in model._all if not getattr(step, "_takes_names_only", False)}) > 1:
+        if len({step.__sklearn_is_fitted__() for step in model._all if not getattr(step, "_takes_raw", False)}) > 1:
             raise ModelFileError("The model file is damaged: some of its steps have learned, and others have not.")
         if model.__sklearn_is_fitted__():
             states = [step._readable() for step in model._all]

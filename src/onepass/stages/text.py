@@ -1,0 +1,169 @@
+"""Text as bags of words, inside the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from onepass.base import Field, Stage, State
+from onepass.base.inputs import Rows, readonly
+from onepass.base.knowledge import Door, Start
+from onepass.base.parameters import among, parameter, parametric
+from onepass.base.stage import FLOAT64
+from onepass.base.state import Array
+from onepass.compiled.loop import T
+from onepass.compiled.words import BINARY, BM25, COUNT, TFIDF, bags
+
+BLOCK_BYTES = 1 << 20  # of text, for which there are arrays at a time
+WEIGHTS = {"count": COUNT, "binary": BINARY, "tfidf": TFIDF, "bm25": BM25}
+
+
+@parametric
+class Text(Stage):
+    """Texts as sparse rows of a fixed width: a bag of words, and of n-grams of words or letters, each in the column of its hash.
+
+    A word is a run of letters, digits and underscores, in lower case; any other character that is no white space is a word of its
+    own. An n-gram goes into column hash mod n_features, with a sign from the hash, so that collisions cancel on average. Its value is
+
+    * its count f ("count"), or 1 ("binary"),
+    * f (ln((1 + N) / (1 + n)) + 1) ("tfidf"), where n of the N texts so far had something in its column,
+    * ln(1 + (N - n + 1/2) / (n + 1/2)) f (k + 1) / (f + k (1 - b + b |text| / mean |text|)) ("bm25"), with k = 1.2 and b = 0.75.
+
+    In a stream text t is weighed by the texts before t, and then counted. Rows are scaled to unit norm. Memory is bounded whatever
+    words come.
+
+    References
+    ----------
+    K. Weinberger, A. Dasgupta, J. Langford, A. Smola, J. Attenberg: Feature hashing for large scale multitask learning. ICML 2009.
+    S. Robertson, H. Zaragoza: The probabilistic relevance framework: BM25 and beyond. Foundations and Trends in Information Retrieval
+    3 (2009), 333-389.
+
+    Examples
+    --------
+    >>> from onepass import PAClassifier, Text, pipeline
+    >>> model = pipeline(Text(), PAClassifier())
+    >>> for text, label in [("Win a prize now!", "spam"), ("See you at lunch", "ham"), ("You win! Call now", "spam")]:
+    ...     model.learn_one(text, label)
+    >>> model.predict_one("A prize! Call")
+    'spam'
+    """
+
+    n_features: int = parameter(2**18, Interval(Integral, 1, 2**30, closed="both"), text="How many columns the rows have.")
+    ngrams: int = parameter(
+        1, Interval(Integral, 0, 8, closed="both"), text="Up to so many words in a row are a feature; 0 for no words at all."
+    )
+    letters: tuple[int, int] | None = parameter(
+        None,
+        tuple,
+        None,
+        kind="(int, int)",
+        text="The least and the largest number of letters in a row that are a feature, across words. None: no such features.",
+    )
+    weight: str = parameter("count", among(*WEIGHTS), text="How an n-gram counts.")
+    normed: bool = parameter(True, "boolean", text="Whether rows are scaled to unit norm.")
+
+    _takes_raw = True
+    _fixes_width = True
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True  # where nothing was counted yet, all words are equally rare
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.letters is not None:
+            if len(self.letters) != 2 or not all(isinstance(n, Integral) for n in self.letters):
+                raise ValueError(f"`letters` must be two whole numbers, got {self.letters!r}.")
+            if not 1 <= self.letters[0] <= self.letters[1] <= 16:
+                raise ValueError(f"`letters` must be between 1 and 16, the smaller first; got {self.letters!r}.")
+        if self.ngrams == 0 and self.letters is None:
+            raise ValueError("With ngrams=0, `letters` must be given, or there are no features.")
+
+    def _fields(self, form: str) -> dict[str, Field]:
+        counted = {"documents": Field("features")} if WEIGHTS[self.weight] >= TFIDF else {}
+        return {"totals": Field("2"), **counted}
+
+    def _latest(self) -> State:
+        if self._state is None:
+            self._state = self._new_state("stage", Start(FLOAT64, self.n_features, None, None, False, False))
+        return self._state
+
+    def _width(self, state: State) -> int:
+        return self.n_features
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """The names of the columns: their numbers."""
+        return np.array([f"hash{j}" for j in range(self.n_features)], dtype=object)
+
+    def transform_one(self, x: Any) -> Any:
+        """One text as a sparse row."""
+        return self.transform([x])
+
+    def _check_rows(self, X: Any) -> None:
+        _encoded(X)
+
+    def _seen_by(self, state: State, X: Any, *, foreseen: bool = True) -> Rows:
+        data, offsets = _encoded(X)
+        return self._bags(state, data, offsets, np.zeros(len(offsets) - 1, bool))
+
+    def _learn_transform(self, X: Any, weights: Array | None, door: Door) -> Rows:
+        data, offsets = _encoded(X)
+        state = self._latest()
+        return self._bags(state, data, offsets, np.ones(len(offsets) - 1, bool) if weights is None else weights > 0)
+
+    def _bags(self, state: State, data: Array, offsets: Array, taught: Array) -> Rows:
+        """The texts as rows, a block at a time: there is place for all n-grams that a block could have."""
+        self._ensure_parameters()
+        letters = self.letters or (0, 0)
+        totals = state.arrays["totals"]
+        settings = np.uint64(0), self.ngrams, letters, self.n_features, WEIGHTS[self.weight]
+        counts = state.arrays.get("documents", totals), totals
+        indptr, parts = np.zeros(len(offsets), np.int64), list[tuple[Array, Array]]()
+        for start, stop in _blocks(offsets):
+            ends = offsets[start : stop + 1]
+            most = int(ends[-1] - ends[0] + 2 * (stop - start)) * (self.ngrams + letters[1])
+            indices, values = np.empty(most, np.int32), np.empty(most)
+            own = np.empty(stop - start + 1, np.int64)
+            bags(data, ends, *settings, *counts, taught[start:stop], bool(self.normed), own, indices, values)
+            parts.append((indices[: own[-1]].copy(), values[: own[-1]].copy()))
+            indptr[start + 1 : stop + 1] = indptr[start] + own[1:]
+        state.arrays["count"][T] += np.count_nonzero(taught)
+        indices, values = (np.concatenate(column) if len(parts) > 1 else column[0] for column in zip(*parts, strict=True))
+        kind = np.int32 if indptr[-1] < 2**31 else np.int64
+        return Rows(values, (indptr.astype(kind), indices.astype(kind, copy=False), self.n_features), sound=True)
+
+
+def _encoded(X: Any) -> tuple[Array, Array]:
+    """Texts in UTF-8, one after the other, and where each begins and ends. What is missing is a text without words."""
+    if isinstance(X, str | Mapping):
+        raise TypeError("Text takes a list of texts; put a single one into a list, or use learn_one and predict_one.")
+    listed = getattr(X, "to_list", None) or getattr(X, "to_pylist", None)  # of pandas and polars, and of Arrow
+    items = X if isinstance(X, list) else list(X) if listed is None else listed()
+    try:
+        whole = "".join(items)
+    except TypeError:
+        items = [_text(t, item) for t, item in enumerate(items)]
+        whole = "".join(items)
+    data = whole.encode("utf-8", "surrogatepass")
+    lengths = map(len, items) if len(data) == len(whole) else (len(text.encode("utf-8", "surrogatepass")) for text in items)
+    return readonly(np.frombuffer(data, np.uint8)), readonly(np.cumsum([0, *lengths]))
+
+
+def _text(t: int, item: Any) -> str:
+    if item is None or (isinstance(item, float) and item != item):
+        return ""
+    if not isinstance(item, str):
+        raise TypeError(f"Text takes texts, and example {t} is {type(item).__name__}.")
+    return item
+
+
+def _blocks(offsets: Array) -> Iterator[tuple[int, int]]:
+    """Cuts of texts into blocks of about `BLOCK_BYTES`."""
+    start, n = 0, len(offsets) - 1
+    while start < n or start == n == 0:
+        stop = max(start + 1, int(np.searchsorted(offsets, offsets[start] + BLOCK_BYTES, side="right")) - 1)
+        yield start, min(stop, n)
+        start = max(stop, 1)
