@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for those who read and don't run
     from onepass.stages import Imputer as Imputer
     from onepass.stages import RBFBasis as RBFBasis
     from onepass.stages import StandardScaler as StandardScaler
+    from onepass.stages import Table as Table
     from onepass.stages import Text as Text
     from onepass.stages import UnitNorm as UnitNorm
     from onepass.stages import pipeline as pipeline
@@ -42,6 +43,7 @@ _OTHERS = {
     "ModelFileError": "base",
     "RBFBasis": "stages",
     "StandardScaler": "stages",
+    "Table": "stages",
     "Text": "stages",
     "UnitNorm": "stages",
     "learners": "registry",

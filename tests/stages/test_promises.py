@@ -21,6 +21,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "Hasher": [{"n_features": 16}],
     "Imputer": [{}, {"fill": 0.5}, {"indicator": True}],
     "RBFBasis": [{"count": 5}],
+    "Table": [{"n_features": 16}, {"n_features": 16, "pairs": "all"}],
 }
 STAGES = {
     f"{name}-{options}": cls(**options)

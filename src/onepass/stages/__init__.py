@@ -5,6 +5,7 @@ from onepass.stages.hashing import Hasher
 from onepass.stages.missing import Imputer
 from onepass.stages.pipeline import Pipeline, pipeline
 from onepass.stages.scaling import StandardScaler, UnitNorm
+from onepass.stages.table import Table
 from onepass.stages.text import Text
 
-__all__ = ["Hasher", "Imputer", "Pipeline", "RBFBasis", "StandardScaler", "Text", "UnitNorm", "pipeline"]
+__all__ = ["Hasher", "Imputer", "Pipeline", "RBFBasis", "StandardScaler", "Table", "Text", "UnitNorm", "pipeline"]

@@ -175,6 +175,23 @@ def _entries(name: Any, series: Any) -> tuple[Any, Any]:
     return murmurhash3_32(name), (series.cast(nw.Float64) if series.dtype.is_decimal() else series).to_numpy()
 
 
+def hashes_of(name: str, values: Any) -> tuple[Array, Array]:
+    """The hashes of a column whose values are categories, and 1 where there is a value, else 0. Numbers are told by their text."""
+    if not isinstance(values, list | np.ndarray) and values.dtype == nw.String:
+        hashes, present = _entries(name, values)
+        return hashes.astype(np.int64), present.astype(float)
+    known: dict[Any, int] = {}
+    listed = values if isinstance(values, list) else values.tolist() if isinstance(values, np.ndarray) else values.to_list()
+    missing = [value is None or value != value for value in listed]
+    for value, absent in zip(listed, missing, strict=True):
+        if not absent and value not in known:
+            whole = isinstance(value, float) and value.is_integer()
+            known[value] = murmurhash3_32(f"{name}={int(value) if whole else value}")
+    return np.array([0 if absent else known[v] for v, absent in zip(listed, missing, strict=True)], np.int64), 1.0 - np.array(
+        missing
+    )
+
+
 def _entry(name: str, value: Any) -> tuple[int, float]:
     """The hash and the value of a text, a number or None."""
     if isinstance(value, str):

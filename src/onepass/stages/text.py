@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.utils import murmurhash3_32
 from sklearn.utils._param_validation import Interval
 
 from onepass.base import Field, Stage, State
@@ -115,25 +116,41 @@ class Text(Stage):
         return self._bags(state, data, offsets, np.ones(len(offsets) - 1, bool) if weights is None else weights > 0)
 
     def _bags(self, state: State, data: Array, offsets: Array, taught: Array) -> Rows:
-        """The texts as rows, a block at a time: there is place for all n-grams that a block could have."""
         self._ensure_parameters()
-        letters = self.letters or (0, 0)
-        totals = state.arrays["totals"]
+        letters, totals = self.letters or (0, 0), state.arrays["totals"]
         settings = np.uint64(0), self.ngrams, letters, self.n_features, WEIGHTS[self.weight]
         counts = state.arrays.get("documents", totals), totals
-        indptr, parts = np.zeros(len(offsets), np.int64), list[tuple[Array, Array]]()
-        for start, stop in _blocks(offsets):
-            ends = offsets[start : stop + 1]
-            most = int(ends[-1] - ends[0] + 2 * (stop - start)) * (self.ngrams + letters[1])
-            indices, values = np.empty(most, np.int32), np.empty(most)
-            own = np.empty(stop - start + 1, np.int64)
-            bags(data, ends, *settings, *counts, taught[start:stop], bool(self.normed), own, indices, values)
-            parts.append((indices[: own[-1]].copy(), values[: own[-1]].copy()))
-            indptr[start + 1 : stop + 1] = indptr[start] + own[1:]
+        indptr, indices, values = _in_blocks(data, offsets, settings, counts, taught, bool(self.normed))
         state.arrays["count"][T] += np.count_nonzero(taught)
-        indices, values = (np.concatenate(column) if len(parts) > 1 else column[0] for column in zip(*parts, strict=True))
         kind = np.int32 if indptr[-1] < 2**31 else np.int64
         return Rows(values, (indptr.astype(kind), indices.astype(kind, copy=False), self.n_features), sound=True)
+
+
+def bags_of(name: str, values: Any, width: int) -> tuple[Array, Array, Array]:
+    """A column of texts as bags of words of unit norm: how many entries each row has, their columns and values."""
+    data, offsets = _encoded(values)
+    settings = np.uint64(murmurhash3_32(name, positive=True)), 1, (0, 0), width, COUNT
+    nothing = np.zeros(2), np.zeros(2)
+    indptr, indices, numbers = _in_blocks(data, offsets, settings, nothing, np.zeros(len(offsets) - 1, bool), True)
+    return np.diff(indptr), indices, numbers
+
+
+def _in_blocks(
+    data: Array, offsets: Array, settings: tuple[Any, ...], counts: tuple[Array, Array], taught: Array, normed: bool
+) -> tuple[Array, Array, Array]:
+    """Texts as the parts of sparse rows, a block at a time: there is place for all n-grams that a block could have."""
+    _, ngrams, letters, *_ = settings
+    indptr, parts = np.zeros(len(offsets), np.int64), list[tuple[Array, Array]]()
+    for start, stop in _blocks(offsets):
+        ends = offsets[start : stop + 1]
+        most = int(ends[-1] - ends[0] + 2 * (stop - start)) * (ngrams + letters[1])
+        indices, values, own = np.empty(most, np.int32), np.empty(most), np.empty(stop - start + 1, np.int64)
+        bags(data, ends, *settings, *counts, taught[start:stop], normed, own, indices, values)
+        parts.append((indices[: own[-1]].copy(), values[: own[-1]].copy()))
+        indptr[start + 1 : stop + 1] = indptr[start] + own[1:]
+    if len(parts) == 1:
+        return indptr, *parts[0]
+    return indptr, np.concatenate([indices for indices, _ in parts]), np.concatenate([values for _, values in parts])
 
 
 def _encoded(X: Any) -> tuple[Array, Array]:

@@ -1,0 +1,450 @@
+"""Raw tables inside the stream: numbers with holes, categories, texts and dates, by column."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Iterable, Mapping
+from itertools import combinations
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from sklearn.utils import murmurhash3_32
+from sklearn.utils._param_validation import Interval
+
+from onepass.base import Field, ModelFileError, Stage, State
+from onepass.base.estimator import are_named
+from onepass.base.inputs import Rows, check_name
+from onepass.base.knowledge import Door, Start
+from onepass.base.parameters import among, parameter, parametric
+from onepass.base.stage import FLOAT64
+from onepass.base.state import Array
+from onepass.compiled.compiler import entry_point
+from onepass.compiled.loop import T
+from onepass.stages.hashing import hashes_of
+from onepass.stages.text import bags_of
+
+UNKNOWN, NUMBER, CATEGORY, TEXT, DATE = range(5)
+SLOTS = {NUMBER: 1, DATE: 7}  # columns of the result that are theirs alone
+PARTS = ("", " (day, sine)", " (day, cosine)", " (week, sine)", " (week, cosine)", " (year, sine)", " (year, cosine)")
+MANY_WORDS = 5  # in the first value of a column, and it is a text
+DAY, YEAR = 86400.0, 365.2425
+LOOKS_LIKE_A_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?\Z")
+PAIR = 0x9E3779B1  # joins two hashes
+Entries = tuple[Array, Array]  # of a column, an entry a row: hashes and values
+Part = tuple[Array, Array, Array]  # how many entries each row has, and all of them: columns and values
+
+
+@entry_point
+def standardise_with_holes(
+    V: Any, columns: Any, mean: Any, squares: Any, seen: Any, taught: Any, scaled: Any, fill: Any
+) -> None:
+    """Scale V by what was known before each row, in place; a row t with taught[t] is then taken in (Welford 1962). What is missing
+    is `fill`, or the mean if that is NaN; 0 before there is a value."""
+    for t in range(len(V)):
+        for k in range(len(columns)):
+            x, j = V[t, k], columns[k] + 1
+            there = x == x
+            value = x if there else mean[j] if seen[j] == 0 or fill != fill else fill
+            if scaled:
+                value = (value - mean[j]) / np.sqrt(squares[j] / seen[j]) if squares[j] > 0 else 0.0
+            V[t, k] = value
+            if there and taught[t]:
+                seen[j] += 1
+                error = x - mean[j]
+                mean[j] += error / seen[j]
+                squares[j] += error * (x - mean[j])
+
+
+@parametric
+class Table(Stage):
+    """Raw tables as rows of numbers: frames with columns of all kinds, and dicts with values of all kinds.
+
+    * A number is scaled to mean 0 and deviation 1 by the rows before it. One that is missing counts as the mean so far.
+    * A text of few words is a category: "name=text" is a feature of value 1, in the column of its hash.
+    * A longer text is a bag of words (:class:`Text`).
+    * A date becomes a number of days, and the sine and cosine of the time of day, of the week and of the year.
+
+    What a column holds is declared, or decided by the type of the column, for text by its first value; and is then kept. True and
+    False are 1 and 0. Any other value that is missing gives no feature; a key that a dict does not have is a missing value. Numbers
+    have columns of their own at the front of a row, if they are known at the first example. All else is hashed to `n_features`
+    columns behind them, with a sign from the hash; a table of numbers and dates alone has none of these.
+
+    `pairs` are products of two columns, as features of their own: of two categories both values at once, of a category and a number
+    a number for each value of the category.
+
+    References
+    ----------
+    K. Weinberger, A. Dasgupta, J. Langford, A. Smola, J. Attenberg: Feature hashing for large scale multitask learning. ICML 2009.
+
+    Examples
+    --------
+    >>> from onepass import AROWClassifier, Table, pipeline
+    >>> model = pipeline(Table(), AROWClassifier())
+    >>> model.learn_one({"age": 35, "city": "Valencia", "joined": "2024-02-29", "note": None}, "stays")
+    >>> model.learn_one({"age": 71, "city": "Bilbao", "joined": "2019-11-02", "note": None}, "leaves")
+    >>> model.learn_one({"age": None, "city": "Valencia", "joined": "2023-05-01", "note": None}, "stays")
+    >>> model.predict_one({"city": "Bilbao"})
+    'leaves'
+    >>> model[0].kinds_
+    {'age': 'number', 'city': 'category', 'joined': 'date', 'note': 'unknown'}
+    """
+
+    n_features: int = parameter(
+        2**18, Interval(Integral, 1, 2**30, closed="both"), text="How many columns there are for hashes."
+    )
+    text: Any = parameter(
+        None, "array-like", None, kind="list of str", text="Columns of text. None: those whose first value has 5 words or more."
+    )
+    categories: Any = parameter(
+        None, "array-like", None, kind="list of str", text="Columns whose values, also numbers, are categories."
+    )
+    drop: Any = parameter(None, "array-like", None, kind="list of str", text="Columns to leave out.")
+    pairs: Any = parameter(
+        None,
+        among("all"),
+        "array-like",
+        None,
+        kind='"all" or list of (str, str)',
+        text='Products of columns. "all": of all categories and numbers that are known at the first example.',
+    )
+    scale: bool = parameter(True, "boolean", text="Whether numbers are scaled.")
+    missing: str | float = parameter(
+        "mean",
+        among("mean"),
+        Interval(Real, None, None, closed="neither"),
+        text='What a missing number counts as, "mean" or a number.',
+    )
+
+    _takes_raw = True
+    _takes_missing = True
+    _fixes_width = True
+    _forms: ClassVar[dict[str, dict[str, Field]]] = {
+        "stage": {
+            "kind": Field("features"),
+            "slot": Field("features"),  # of its own columns the first, from 1; 0 for none
+            "mean": Field("features"),
+            "squares": Field("features"),
+            "seen": Field("features"),
+            "widths": Field("2"),  # of what is not hashed, and of what is
+        }
+    }
+
+    @property
+    def kinds_(self) -> dict[str, str]:
+        """What each column holds."""
+        state = self._attribute("kinds_")
+        assert state.names is not None
+        said = {UNKNOWN: "unknown", NUMBER: "number", CATEGORY: "category", TEXT: "text", DATE: "date"}
+        return {name: said[int(state.arrays["kind"][j + 1])] for j, name in enumerate(state.names.first(state.n_features))}
+
+    def _width(self, state: State) -> int:
+        return int(state.arrays["widths"].sum())
+
+    def transform_one(self, x: Any) -> Any:
+        """One dict as a row."""
+        return self.transform([x])
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """The names of the columns: of numbers and dates their own, of the others the number of the hash."""
+        state = self._readable()
+        own, hashed = map(int, state.arrays["widths"])
+        assert state.names is not None
+        names = [""] * own
+        for j, name in enumerate(state.names.first(state.n_features)):
+            slot = int(state.arrays["slot"][j + 1]) - 1
+            if slot >= 0:
+                parts = PARTS[: SLOTS[int(state.arrays["kind"][j + 1])]]
+                names[slot : slot + len(parts)] = [name + part for part in parts]
+        return np.array(names + [f"hash{j}" for j in range(hashed)], dtype=object)
+
+    @classmethod
+    def _unpack(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
+        stage = super()._unpack(header, arrays)
+        if stage._state is not None and not stage._is_sound(stage._state):
+            raise ModelFileError("The model file is damaged: the columns of a Table do not fit together.")
+        return stage
+
+    def _is_sound(self, state: State) -> bool:
+        """Whether columns have kinds that there are, and each number or date columns of its own, or none."""
+        kinds, slots = (state.arrays[name][1 : state.n_features + 1] for name in ("kind", "slot"))
+        own, hashed = state.arrays["widths"]
+        taken = np.sort(slots[slots != 0])
+        sizes = np.array([SLOTS.get(kind, 0) for kind in kinds[slots != 0]])[np.argsort(slots[slots != 0])]
+        in_order = np.array_equal(taken, 1 + np.cumsum(sizes) - sizes) and bool((sizes > 0).all())
+        return in_order and bool(np.isin(kinds, range(5)).all()) and own == sizes.sum() and hashed in (0, self.n_features)
+
+    # --- what the base asks ---
+
+    def _check_rows(self, X: Any) -> None:
+        _columns(X, [])
+
+    def _seen_by(self, state: State, X: Any, *, foreseen: bool = True) -> Rows:
+        return self._made(state, X, None)
+
+    def _learn_transform(self, X: Any, weights: Array | None, door: Door) -> Rows:
+        taught = np.ones(_length(X), bool) if weights is None else weights > 0
+        if self._state is None:
+            self._state = self._new_state("stage", Start(FLOAT64, 0, [], None, True, False))
+        return self._made(self._writable(), X, taught, door)
+
+    def _made(self, state: State, X: Any, taught: Array | None, door: Door | None = None) -> Rows:
+        """Rows of a raw table. With `taught` they are learned from, and columns that are new are taken in."""
+        assert state.names is not None
+        known = state.names.first(state.n_features)
+        columns = {name: values for name, values in _columns(X, known).items() if name not in (self.drop or ())}
+        n = _length(X)
+        if taught is not None:
+            if state.n_features == 0 and taught.any():  # the first example alone decides, however examples are cut
+                t = int(taught.argmax())
+                named = [name for name in (X[t] if isinstance(X, list) else columns) if name in columns]
+                state = self._met(state, {name: columns[name][t : t + 1] for name in named}, taught[t : t + 1])
+                self._lay_out(state, door)
+            state = self._met(state, columns, taught)
+        return self._assembled(state, columns, n, taught)
+
+    def _met(self, state: State, columns: Mapping[str, Any], taught: Array) -> State:
+        """A state that knows these columns, and what they hold if that shows."""
+        names = self._check_named_features(state)
+        newcomers = [name for name in columns if names.place(name, state.n_features) is None]
+        if newcomers and state.n_features and not state.arrays["widths"][1]:
+            raise ValueError(
+                f"The column {newcomers[0]!r} was not there at the first example, and a Table of numbers alone has no place for more:"
+                " drop it, or learn a new model."
+            )
+        if newcomers:
+            state = state.widened(state.n_features + len(newcomers), newcomers)
+            self._set_state(state)
+            names = self._check_named_features(state)
+        kinds = state.arrays["kind"]
+        for j, (name, values) in zip(names.places(columns, state.n_features), columns.items(), strict=True):
+            if j is not None and kinds[j + 1] == UNKNOWN:
+                kinds[j + 1] = self._kind(name, values, taught)
+        return state
+
+    def _kind(self, name: str, values: Any, taught: Array) -> int:
+        if name in (self.text or ()):
+            return TEXT
+        if name in (self.categories or ()):
+            return CATEGORY
+        dtype = getattr(values, "dtype", None)
+        if isinstance(values, np.ndarray) or (dtype is not None and (dtype.is_numeric() or dtype == nw.Boolean)):
+            return NUMBER
+        if dtype is not None and dtype.is_temporal():
+            return DATE
+        first = next(
+            (value for value, counts in zip(_list(values), taught, strict=True) if counts and not _is_missing(value)), None
+        )
+        if first is None:
+            return UNKNOWN
+        if isinstance(first, datetime.date):
+            return DATE
+        if not isinstance(first, str):
+            return NUMBER
+        if LOOKS_LIKE_A_DATE.match(first) and _seconds(first) == _seconds(first):
+            return DATE
+        return TEXT if len(first.split()) >= MANY_WORDS else CATEGORY
+
+    def _lay_out(self, state: State, door: Door | None) -> None:
+        """Give columns to what is known at the first example."""
+        kinds, slots, at = state.arrays["kind"], state.arrays["slot"], 1
+        for j in range(1, state.n_features + 1):
+            width = SLOTS.get(int(kinds[j]), 0)
+            slots[j] = at if width else 0
+            at += width
+        closed = door is not None and not door.features_come
+        plain = closed and all(int(kind) in SLOTS for kind in kinds[1 : state.n_features + 1]) and not self.pairs
+        state.arrays["widths"][:] = at - 1, 0 if plain else self.n_features
+
+    def _assembled(self, state: State, columns: Mapping[str, Any], n: int, taught: Array | None) -> Rows:
+        names = self._check_named_features(state)
+        places = {name: names.place(name, state.n_features) for name in columns}
+        kinds = {name: int(state.arrays["kind"][j + 1]) for name, j in places.items() if j is not None}
+        own, hashed = map(int, state.arrays["widths"])
+        dense, entries = np.zeros((n, own)), list[Entries]()
+        single = dict[str, Entries]()  # of each column, for pairs
+        numbers, stray = self._scaled(state, {name: columns[name] for name, kind in kinds.items() if kind in SLOTS}, n, taught)
+        for name, features in numbers.items():
+            slot = int(state.arrays["slot"][(places[name] or 0) + 1]) - 1
+            for part, feature in zip(PARTS, features, strict=False):
+                if slot < 0:
+                    entries.append((_same(name + part, n), feature))
+                else:
+                    dense[:, slot] = feature
+                    slot += 1
+            single[name] = _same(name, n), features[0]
+        if hashed == 0:
+            return Rows(dense)
+        for name in (name for name, kind in kinds.items() if kind == CATEGORY):
+            single[name] = hashes_of(name, columns[name])
+            entries.append(single[name])
+        entries += [hashes_of(name, values) for name, values in stray.items()]
+        for one, other in self._pairs(names.first(state.n_features), single):
+            (h, x), (g, y) = single[one], single[other]
+            entries.append(((h * PAIR + g) & 0x7FFFFFFF, x * y))
+        texts = [bags_of(name, columns[name], hashed) for name, kind in kinds.items() if kind == TEXT]
+        return _joined(n, dense, entries, texts, hashed)
+
+    def _scaled(
+        self, state: State, columns: Mapping[str, Any], n: int, taught: Array | None
+    ) -> tuple[dict[str, list[Array]], dict[str, Any]]:
+        """The features of columns of numbers and dates, which are learned from with `taught`; and texts that were among the numbers."""
+        names, arrays = self._check_named_features(state), state.arrays
+        places = np.array(names.places(columns, state.n_features), np.int64)
+        values, stray, cycles = np.empty((n, len(columns))), dict[str, Any](), dict[str, Array]()
+        for k, (name, column) in enumerate(columns.items()):
+            if arrays["kind"][places[k] + 1] == DATE:
+                values[:, k] = days = _days(column)
+                cycles[name] = _cycles(days)
+            else:
+                values[:, k] = _numbers(name, column, stray)
+        _check_numbers(values, list(columns))
+        moments = arrays["mean"], arrays["squares"], arrays["seen"]
+        fill = np.nan if self.missing == "mean" else float(self.missing)
+        learned = np.zeros(n, bool) if taught is None else taught
+        standardise_with_holes(values, places, *moments, learned, bool(self.scale), fill)
+        arrays["count"][T] += np.count_nonzero(learned)
+        return {name: [values[:, k], *cycles.get(name, ())] for k, name in enumerate(columns)}, stray
+
+    def _pairs(self, names: list[str], single: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+        """The pairs of columns that there are."""
+        if isinstance(self.pairs, str):
+            return combinations([name for name in names if name in single], 2)
+        return [(one, other) for one, other in self.pairs or () if one in single and other in single]
+
+
+# --- columns, however they come ---
+
+
+def _length(X: Any) -> int:
+    return X.n if isinstance(X, Rows) else len(X)
+
+
+def _columns(X: Any, known: list[str]) -> dict[str, Any]:
+    """The columns of a raw table by name: arrays of numbers, series, or lists. Of dicts those that are known come first, then others
+    as they come up."""
+    if isinstance(X, Rows):
+        if X.names is None or X.sparse:
+            raise TypeError("Table takes dicts or data frames: only columns with names can be told apart.")
+        return {name: X.data[:, j] for j, name in enumerate(X.names)}
+    X = nw.to_native(X, pass_through=True)
+    if nw.dependencies.is_into_dataframe(X):
+        frame = nw.from_native(X, eager_only=True)
+        for name in frame.columns:
+            check_name(name)
+        return {name: frame.get_column(name) for name in frame.columns}
+    if not are_named(X):
+        raise TypeError("Table takes dicts or data frames: only columns with names can be told apart.")
+    names = dict.fromkeys(known)
+    for x in X:
+        names.update(dict.fromkeys(x))
+    for name in names:
+        check_name(name)
+    return {name: [x.get(name) for x in X] for name in names}
+
+
+def _list(values: Any) -> list[Any]:
+    return values if isinstance(values, list) else values.to_list()
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value != value
+
+
+def _numbers(name: str, values: Any, stray: dict[str, Any]) -> Array:
+    """A column of numbers, with NaN for what is missing. A text that is no number is set aside as `stray`."""
+    if isinstance(values, np.ndarray):
+        return values
+    if not isinstance(values, list) and (values.dtype.is_numeric() or values.dtype == nw.Boolean):
+        return values.cast(nw.Float64).to_numpy() if values.null_count() or not values.dtype.is_float() else values.to_numpy()
+    numbers, texts = np.full(len(values), np.nan), list[Any]()
+    for t, value in enumerate(_list(values)):
+        text = None
+        if isinstance(value, str):
+            try:
+                numbers[t] = float(value) if value.strip() else np.nan
+            except ValueError:
+                text = value
+        elif not _is_missing(value):
+            try:
+                numbers[t] = float(value)
+            except (TypeError, ValueError):
+                raise TypeError(f"Feature {name!r} has the value {value!r}; give a number or a text.") from None
+            except OverflowError:
+                raise ValueError(f"Feature {name!r} has the value {value!r}, which is too large.") from None
+        texts.append(text)
+    if any(text is not None for text in texts):
+        stray[name] = texts
+    return numbers
+
+
+def _check_numbers(raw: Array, names: list[str]) -> None:
+    """Refuse what nobody could learn from."""
+    with np.errstate(over="ignore"):
+        bad = np.isinf(raw * raw)
+    if bad.any():
+        t, k = np.argwhere(bad)[0]
+        kind = "Input X contains infinity" if math.isinf(raw[t, k]) else "it is too large: its square overflows"
+        raise ValueError(f"Column {names[k]!r} is {raw[t, k]} in row {t}: {kind}.")
+
+
+def _days(values: Any) -> Array:
+    """Dates as days since 1970, NaN for what is no date."""
+    if not isinstance(values, list) and values.dtype.is_temporal():
+        stamps = values.cast(nw.Datetime("us")).to_numpy().astype("datetime64[us]").astype(np.float64)
+        return np.where(values.is_null().to_numpy(), np.nan, stamps / 1e6 / DAY)
+    known: dict[Any, float] = {}
+    return np.array([known[v] if v in known else known.setdefault(v, _seconds(v) / DAY) for v in _list(values)], float)
+
+
+def _seconds(value: Any) -> float:
+    if isinstance(value, str):
+        try:
+            value = datetime.datetime.fromisoformat(value)
+        except ValueError:
+            return math.nan
+    if not isinstance(value, datetime.date):
+        return math.nan
+    if not isinstance(value, datetime.datetime):
+        value = datetime.datetime(value.year, value.month, value.day)
+    return (value if value.tzinfo else value.replace(tzinfo=datetime.UTC)).timestamp()
+
+
+def _cycles(days: Array) -> Array:
+    """Sine and cosine of the time of day, of the week and of the year; 0 where there is no date."""
+    turns = np.array([days, (days + 4) / 7, days / YEAR]) * 2 * np.pi
+    return np.nan_to_num(np.stack([np.sin(turns), np.cos(turns)], axis=1).reshape(6, -1))
+
+
+# --- rows ---
+
+
+def _same(name: str, n: int) -> Array:
+    """The hash of a name, for n rows."""
+    return np.full(n, murmurhash3_32(name), np.int64)
+
+
+def _joined(n: int, dense: Array, entries: list[Entries], texts: list[Part], hashed: int) -> Rows:
+    """One sparse row of all parts: numbers at the front, then what is hashed, collisions added up."""
+    own = dense.shape[1]
+    present = dense != 0
+    parts: list[Part] = [(present.sum(axis=1), np.nonzero(present)[1], dense[present])]
+    if entries:
+        hashes, values = np.stack([h for h, _ in entries], axis=1), np.stack([v for _, v in entries], axis=1)
+        signed = np.where(hashes < 0, -values, values)
+        there = signed != 0
+        parts.append((there.sum(axis=1), own + abs(hashes[there]) % hashed, signed[there]))
+    parts += [(counts, own + columns, values) for counts, columns, values in texts]
+    lengths = sum(counts for counts, _, _ in parts)
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    kind = np.int32 if indptr[-1] < 2**31 else np.int64
+    indices, values, before = np.empty(indptr[-1], kind), np.empty(indptr[-1]), indptr[:-1].copy()
+    for counts, columns, numbers in parts:
+        first = np.cumsum(counts) - counts
+        places = np.repeat(before - first, counts) + np.arange(len(columns))
+        indices[places], values[places] = columns, numbers
+        before += counts
+    return Rows(values, (indptr.astype(kind), indices, own + hashed))
