@@ -60,7 +60,16 @@ class _Routine(CPUDispatcher):
 def routine(function: Callable[..., Any]) -> Any:
     """Compile what only entry points call. It has none itself, which takes longer to compile than a small function itself, and is
     part of the machine code of the entry points that are cached."""
-    compiled = numba.njit(**OPTIONS, **INNER)(function)
+    return _inner(function, OPTIONS)
+
+
+def to_the_letter(function: Callable[..., Any]) -> Any:
+    """A routine whose sums are not reordered: it gives the same bits wherever it is compiled into."""
+    return _inner(function, {**OPTIONS, "fastmath": False})
+
+
+def _inner(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    compiled = numba.njit(**options, **INNER)(function)
     if not config.DISABLE_JIT:
         compiled.__class__ = _Routine
     return compiled

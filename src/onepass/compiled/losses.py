@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.compiler import routine
+from onepass.compiled.compiler import routine, to_the_letter
 from onepass.compiled.rules import rival
 from onepass.compiled.verb import verb
 
@@ -45,8 +45,7 @@ def _(task: Any, scores: Any, y: Any, step: Any) -> Any:
     if r < 0:
         return unrivalled(scores)
     point_apart(step, y, r)
-    margin = scores[y] - scores[r]
-    return margin, 1 - margin
+    return short_of(scores.dtype.type(1), scores[y], scores[r])
 
 
 @judge.form(CostsOfTwo)
@@ -69,8 +68,7 @@ def _(task: Any, scores: Any, y: Any, step: Any) -> Any:
         if value > best:
             q, best = k, value
     point_apart(step, y, q)
-    margin = scores[y] - scores[q]
-    return margin, margins[q] - margin
+    return short_of(margins[q], scores[y], scores[q])
 
 
 @judge.form(Targets)
@@ -79,6 +77,13 @@ def _(task: Any, scores: Any, y: Any, step: Any) -> Any:
     step[0] = 1 if error > 0 else -1
     loss = abs(error) - scores.dtype.type(task.epsilon)
     return 1 - loss, loss
+
+
+@to_the_letter
+def short_of(wanted: Any, label: Any, other: Any) -> Any:
+    """The margin of a label over another, and by how much it falls short: with costs of 1 the same as without costs, to the bit."""
+    margin = label - other
+    return margin, wanted - margin
 
 
 @routine
