@@ -215,7 +215,7 @@ def staged(cls: Any, X: Any, **parameters: Any) -> None:
     for each in (stage, stage.copy()):
         each.learn_transform(X)
         each.learn_one(one)
-        each.transform_one({**one, "unseen": 1.0} if named else one)
+        each.transform_one({**one, "unseen": 1.0} if isinstance(one, dict) else one)
         after = each.transform(X)
         assert np.isfinite(after.data if sp.issparse(after) else after).all()
     model, y = onepass.pipeline(cls(**parameters), onepass.PAClassifier(classes=[0, 1])), np.arange(n) % 2
@@ -303,8 +303,22 @@ def few(cls: Any) -> Iterator[Case]:
         yield this(filled, 68, **({"budget": 64} if "budget" in cls().get_params() else {"beta": 1.0}))
 
 
+TEXTS = ["", " ", "a", "é", "日", "🙂", "a b", "x" * 130, "ü ß 日本 🙂! a", "one two three four five " * 20]
+TEXT_OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"ngrams": 3, "n_features": 7},
+    {"ngrams": 0, "letters": (2, 5)},
+    {"weight": "tfidf"},
+    {"weight": "bm25", "letters": (1, 16), "n_features": 1000},
+]
+
+
 def of_stages(cls: Any) -> Iterator[Case]:
     """All cases of a stage."""
+    if cls.__name__ == "Text":
+        for options in TEXT_OPTIONS:
+            yield from (case(cls, staged, texts, **options) for texts in (TEXTS, *([text] for text in TEXTS)))
+        return
     X = rows(9)
     named = dicts(rows(9, 17) * np.tri(9, 17, 1))  # each row brings a feature
     tables = [] if cls._takes_raw else [X, X.astype(np.float32), csr(X), csr(X, np.int64)]
