@@ -142,7 +142,7 @@ def test_the_same_as_in_plain_python(weight: str, ngrams: int, letters: Any, wid
         np.testing.assert_allclose(rows, naive(texts, width, ngrams, letters, weight, normed), rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize("options", [{}, {"weight": "tfidf"}, {"weight": "bm25", "ngrams": 2}])
+@pytest.mark.parametrize("options", [{}, {"weight": "tfidf"}, {"weight": "bm25", "ngrams": 2}, {"letters": (2, 3)}])
 def test_cuts_saving_and_single_texts_do_not_matter(options: dict[str, Any], tmp_path: Path) -> None:
     texts, labels = TEXTS * 3, [t % 2 for t in range(3 * len(TEXTS))]
     whole = pipeline(Text(64, **options), SCWClassifier(classes=[0, 1])).partial_fit(texts, labels)

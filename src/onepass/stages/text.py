@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -57,9 +57,9 @@ class Text(Stage):
     ngrams: int = parameter(
         1, Interval(Integral, 0, 8, closed="both"), text="Up to so many words in a row are a feature; 0 for no words at all."
     )
-    letters: tuple[int, int] | None = parameter(
+    letters: Sequence[int] | None = parameter(
         None,
-        tuple,
+        "array-like",
         None,
         kind="(int, int)",
         text="The least and the largest number of letters in a row that are a feature, across words. None: no such features.",
@@ -117,8 +117,9 @@ class Text(Stage):
 
     def _bags(self, state: State, data: Array, offsets: Array, taught: Array) -> Rows:
         self._ensure_parameters()
-        letters, totals = self.letters or (0, 0), state.arrays["totals"]
-        settings = np.uint64(0), self.ngrams, letters, self.n_features, WEIGHTS[self.weight]
+        low, high = (0, 0) if self.letters is None else self.letters
+        totals = state.arrays["totals"]
+        settings = np.uint64(0), int(self.ngrams), (int(low), int(high)), self.n_features, WEIGHTS[self.weight]
         counts = state.arrays.get("documents", totals), totals
         indptr, indices, values = _in_blocks(data, offsets, settings, counts, taught, bool(self.normed))
         state.arrays["count"][T] += np.count_nonzero(taught)
