@@ -1105,23 +1105,28 @@ from onepass.streams import stream
 
 stream.PATIENCE = 0.01
 
-def work(number):
+def slow(number):
     if number:
         time.sleep(0.5)
         sys.stderr.write("done ")
     return number
 
-results = stream.in_order((number for number in range(100)), work, 2)
+def at_once(number):
+    return number
+
+items, work = (map(slow, range(100)), at_once) if "items" in sys.argv else (range(100), slow)
+results = stream.in_order((item for item in items), work, 2)
 assert next(results) == 0
 if "close" in sys.argv:
     results.close()
 """
 
 
+@pytest.mark.parametrize("what", ["items", "work"])
 @pytest.mark.parametrize("how", ["close", "leave"])
-def test_a_process_waits_for_threads_at_work_before_it_ends(how: str) -> None:
+def test_a_process_waits_for_threads_at_work_before_it_ends(how: str, what: str) -> None:
     """One that came back from compiled code to an interpreter that is no more would abort it."""
-    command = [sys.executable, "-c", LEAVES, how]
+    command = [sys.executable, "-c", LEAVES, how, what]
     environment = {**os.environ, "PYTHONPATH": str(Path(streams.__file__).parents[2])}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0

@@ -11,13 +11,19 @@ import os
 import re
 import stat
 import sys
+import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 PACKED = {"gzip": rb"\x1f\x8b", "bzip2": rb"BZh[1-9][1\x17]", "xz": rb"\xfd7zXZ\x00", "zstd": rb"\x28\xb5\x2f\xfd"}
 LONGEST_MAGIC = 6
+
+# Threads that wait for bytes, each with the number of what it waits for. Such a wait may last for ever, and can't be interrupted.
+waiting: dict[threading.Thread, int] = {}
+_numbers = count()
 
 
 class Source:
@@ -74,7 +80,7 @@ class Counted(io.RawIOBase):
 
     def head(self, length: int) -> bytes:
         """The first bytes, which will be read again: pipes cannot go back."""
-        while len(self._head) < length and (more := self._file.read(length - len(self._head))):
+        while len(self._head) < length and (more := self._wait(self._file.read, length - len(self._head))):
             self._head += more
         return self._head
 
@@ -85,9 +91,17 @@ class Counted(io.RawIOBase):
             self._head = self._head[len(taken) :]
             read = len(taken)
         else:
-            read = self._file.readinto(buffer) or 0
+            read = self._wait(self._file.readinto, buffer) or 0
         self.count += read
         return read
+
+    def _wait(self, read: Callable[[Any], Any], argument: Any) -> Any:
+        thread = threading.current_thread()
+        waiting[thread] = next(_numbers)
+        try:
+            return read(argument)
+        finally:
+            del waiting[thread]
 
     def readable(self) -> bool:
         return True

@@ -13,6 +13,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from onepass.streams.raw import waiting
+
 AHEAD = 2  # chunks that wait for the learner
 PATIENCE = 1.0  # seconds: a thread that waits for bytes from a terminal cannot be interrupted
 LAST_PATIENCE = 60.0  # one that is at work ends by itself
@@ -139,7 +141,6 @@ class _Crew(Generic[Item, Result]):
         self._ahead = threading.Semaphore(workers + AHEAD)
         self._done: queue.SimpleQueue[tuple[int, Result | _Failure | None]] = queue.SimpleQueue()
         self._stop = False
-        self._at_work: set[threading.Thread] = set()
         self._threads = [threading.Thread(target=self._run, name="onepass-stream", daemon=True) for _ in range(workers)]
         for thread in self._threads:
             thread.start()
@@ -175,12 +176,10 @@ class _Crew(Generic[Item, Result]):
                 except BaseException as error:
                     self._done.put((number, _Failure(error)))
                     return
-            self._at_work.add(threading.current_thread())
             try:
                 result = self._work(item)
             except BaseException as error:
                 result = _Failure(error)
-            self._at_work.discard(threading.current_thread())
             self._done.put((number, result))
             del item, result  # while this thread waits, nobody else should have to hold them
 
@@ -194,10 +193,15 @@ class _Crew(Generic[Item, Result]):
         return not any(thread.is_alive() for thread in self._threads)
 
     def leave(self) -> None:
-        """Let the threads end before the interpreter does: one that comes back from compiled code to an interpreter that is no more
-        aborts the process."""
+        """Let the threads end before the interpreter does: one that comes back from compiled code, be it a parser or our own, to an
+        interpreter that is no more aborts the process. Only one that waits for the same bytes all the time is left behind."""
         self.finish()
         end = time.monotonic() + LAST_PATIENCE
         for thread in self._threads:
-            while thread.is_alive() and thread in self._at_work and time.monotonic() < end:
+            before = None
+            while thread.is_alive() and time.monotonic() < end:
                 thread.join(0.05)
+                now = waiting.get(thread)
+                if now is not None and now == before:
+                    break
+                before = now
