@@ -1131,3 +1131,17 @@ def test_a_process_waits_for_threads_at_work_before_it_ends(how: str, what: str)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0
     assert set(done.stderr.split()) == {"done"}
+
+
+def test_names_that_are_no_text_are_refused_clearly(tmp_path):
+    path = tmp_path / "t.parquet"
+    pa.parquet.write_table(pa.table({"name": [1.0, 2.0], "y": [0, 1]}), path)
+    path.write_bytes(path.read_bytes().replace(b"name", b"\xf9ame"))
+    with pytest.raises(OSError, match="is not a whole Parquet file"):
+        list(streams.open(path))
+    sparse.save_npz(tmp_path / "X.npz", sparse.csr_matrix(np.eye(2)), compressed=False)
+    with zipfile.ZipFile(tmp_path / "X.npz") as whole, zipfile.ZipFile(tmp_path / "data.npz", "w") as archive:
+        for name in whole.namelist():
+            archive.writestr(name, whole.read(name).replace(b"csr", b"\x80sr"))
+    with pytest.raises(ValueError, match=r"holds a sparse matrix of the format .sr; save it as CSR"):
+        list(streams.open(tmp_path / "data.npz"))

@@ -127,7 +127,7 @@ def _csr(archive: zipfile.ZipFile, name: str, opened: ExitStack) -> tuple[int, C
         _Member(archive, key, name, opened) for key in ("format", "shape", "indptr", "indices", "data")
     )
     if (form := kind.take_all().item()) != b"csr":
-        raise ValueError(f"{name} holds a sparse matrix of the format {form.decode()}; save it as CSR")
+        raise ValueError(f"{name} holds a sparse matrix of the format {form.decode(errors='replace')}; save it as CSR")
     rows, width = shape.take_all().tolist()
     before = indptr.take(1)
 

@@ -165,7 +165,7 @@ def refusals(name: str) -> tuple[type[Exception], ...]:
 def read_parquet(raw: Any, name: str, chunk: int, choose: Choose) -> Chunks:
     """The chunks of a Parquet file."""
     parquet, arrow = _arrow("parquet", name), _arrow("lib", name)
-    refused: tuple[type[Exception], ...] = (*refusals(name), OSError)
+    refused: tuple[type[Exception], ...] = (*refusals(name), OSError, UnicodeDecodeError)  # the last for names of columns
     try:
         file = parquet.ParquetFile(raw, buffer_size=1 << 20, pre_buffer=False)
         columns = choose(nw.from_native(file.schema_arrow.empty_table(), eager_only=True).schema)
