@@ -1145,3 +1145,27 @@ def test_names_that_are_no_text_are_refused_clearly(tmp_path):
             archive.writestr(name, whole.read(name).replace(b"csr", b"\x80sr"))
     with pytest.raises(ValueError, match=r"holds a sparse matrix of the format .sr; save it as CSR"):
         list(streams.open(tmp_path / "data.npz"))
+
+
+@pytest.mark.parametrize(
+    ("form", "rows"), [("csv", "s,y\na,1\n{}b,0\nc,1\n"), ("csv", "{}1,0\n2,1\n{}3,0\n"), ("tsv", "{}s\ty\na\t1\n{}b\t0\n")]
+)
+def test_a_byte_order_mark_is_one_at_the_beginning_only(form, rows):
+    data = rows.replace("{}", "\ufeff").encode()
+    content = [
+        [str(value) for chunk in streams.open(io.BytesIO(data), form, chunk=size) for value in _values(chunk.X)]
+        for size in (1, 2, 100)
+    ]
+    assert content[0] == content[1] == content[2]
+    assert not content[0][0].startswith("\ufeff")
+
+
+def _values(X):
+    return X.ravel().tolist() if isinstance(X, np.ndarray) else [value for row in X.to_pylist() for value in row.values()]
+
+
+def test_a_byte_order_mark_inside_json_is_an_error(tmp_path):
+    rows = '\ufeff{"a": 1, "y": 0}\n\ufeff{"a": 2, "y": 1}\n{"a": 3, "y": 1}\n'.encode()
+    for size in (1, 2, 100):
+        with pytest.raises(ValueError, match="line 2"):
+            list(streams.open(io.BytesIO(rows), "jsonl", chunk=size))
