@@ -1000,10 +1000,9 @@ def test_blank_lines_before_a_table(blank, chunk):
     assert np.concatenate([each.X for each in chunks]).tolist() == [[1.0], [2.0]]
 
 
-@pytest.mark.parametrize("content", [b"\xef\xbb\xbf\n1,2\n", b"a" * 140_000 + b",label\n1,2\n"], ids=["mark", "long name"])
-def test_a_first_row_that_is_none(content):
+def test_a_first_row_that_is_none():
     with pytest.raises(ValueError, match="first row"):
-        list(streams.open(io.BytesIO(content), format="csv"))
+        list(streams.open(io.BytesIO(b"a" * 140_000 + b",label\n1,2\n"), format="csv"))
 
 
 @pytest.mark.parametrize(
@@ -1148,7 +1147,13 @@ def test_names_that_are_no_text_are_refused_clearly(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("form", "rows"), [("csv", "s,y\na,1\n{}b,0\nc,1\n"), ("csv", "{}1,0\n2,1\n{}3,0\n"), ("tsv", "{}s\ty\na\t1\n{}b\t0\n")]
+    ("form", "rows"),
+    [
+        ("csv", "s,y\na,1\n{}b,0\nc,1\n"),
+        ("csv", "{}1,0\n2,1\n{}3,0\n"),
+        ("csv", "{}\n1,0\n2,1\n"),
+        ("tsv", "{}s\ty\na\t1\n{}b\t0\n"),
+    ],
 )
 def test_a_byte_order_mark_is_one_at_the_beginning_only(form, rows):
     data = rows.replace("{}", "\ufeff").encode()
