@@ -1000,10 +1000,9 @@ def test_blank_lines_before_a_table(blank, chunk):
     assert np.concatenate([each.X for each in chunks]).tolist() == [[1.0], [2.0]]
 
 
-@pytest.mark.parametrize("content", [b"\xef\xbb\xbf\n1,2\n", b"a" * 140_000 + b",label\n1,2\n"], ids=["mark", "long name"])
-def test_a_first_row_that_is_none(content):
+def test_a_first_row_that_is_none():
     with pytest.raises(ValueError, match="first row"):
-        list(streams.open(io.BytesIO(content), format="csv"))
+        list(streams.open(io.BytesIO(b"a" * 140_000 + b",label\n1,2\n"), format="csv"))
 
 
 @pytest.mark.parametrize(
@@ -1145,3 +1144,33 @@ def test_names_that_are_no_text_are_refused_clearly(tmp_path):
             archive.writestr(name, whole.read(name).replace(b"csr", b"\x80sr"))
     with pytest.raises(ValueError, match=r"holds a sparse matrix of the format .sr; save it as CSR"):
         list(streams.open(tmp_path / "data.npz"))
+
+
+@pytest.mark.parametrize(
+    ("form", "rows"),
+    [
+        ("csv", "s,y\na,1\n{}b,0\nc,1\n"),
+        ("csv", "{}1,0\n2,1\n{}3,0\n"),
+        ("csv", "{}\n1,0\n2,1\n"),
+        ("tsv", "{}s\ty\na\t1\n{}b\t0\n"),
+    ],
+)
+def test_a_byte_order_mark_is_one_at_the_beginning_only(form, rows):
+    data = rows.replace("{}", "\ufeff").encode()
+    content = [
+        [str(value) for chunk in streams.open(io.BytesIO(data), form, chunk=size) for value in _values(chunk.X)]
+        for size in (1, 2, 100)
+    ]
+    assert content[0] == content[1] == content[2]
+    assert not content[0][0].startswith("\ufeff")
+
+
+def _values(X):
+    return X.ravel().tolist() if isinstance(X, np.ndarray) else [value for row in X.to_pylist() for value in row.values()]
+
+
+def test_a_byte_order_mark_inside_json_is_an_error(tmp_path):
+    rows = '\ufeff{"a": 1, "y": 0}\n\ufeff{"a": 2, "y": 1}\n{"a": 3, "y": 1}\n'.encode()
+    for size in (1, 2, 100):
+        with pytest.raises(ValueError, match="line 2"):
+            list(streams.open(io.BytesIO(rows), "jsonl", chunk=size))

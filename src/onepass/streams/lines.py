@@ -45,6 +45,12 @@ class Lines:
             self._filled += read
         return True
 
+    def skip(self, mark: bytes) -> None:
+        """Leave out what the file begins with, if it is this."""
+        self.fill()
+        if self.data[self.start : min(self.start + len(mark), self.end)].tobytes() == mark:
+            self.start += len(mark)
+
     def _finish(self) -> bool:
         """A last line without its line end gets one."""
         if self._filled == self.end:

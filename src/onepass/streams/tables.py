@@ -24,6 +24,7 @@ from onepass.streams.stream import Chunk, Chunks, Position
 
 USUAL_LABELS = ("label", "class", "target", "y")
 ALL = 2**62
+MARK = b"\xef\xbb\xbf"  # that some programs begin a text with
 TEXT = (nw.String, nw.Categorical, nw.Enum)
 BATCH = 8192  # rows of Parquet that Arrow reads at a time, whatever the size of chunks: what damage it sees depends on that
 NUMBER = re.compile(r"\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*")
@@ -226,6 +227,8 @@ class Csv:
         return not numbers
 
     def table(self, data: Any, types: Mapping[str, Any] | None) -> Any:
+        if data.startswith(MARK):
+            data = MARK + data  # Arrow takes one for the beginning of a file, and leaves it out
         return self._csv.read_csv(
             self._arrow.BufferReader(
                 data
@@ -252,7 +255,7 @@ class Json:
             data.decode()  # which Arrow does not look at
         except UnicodeDecodeError as error:
             raise self._arrow.ArrowInvalid(f"this is no UTF-8 ({error.reason})") from None
-        if not re.match(rb"(\xef\xbb\xbf)?\s*\{", data):  # Arrow 26 dies of a null that comes first
+        if not re.match(rb"\s*\{", data):  # Arrow 26 dies of a null that comes first
             raise self._arrow.ArrowInvalid("this is no JSON object")
         explicit = (
             {"explicit_schema": self._arrow.schema(types.items()), "unexpected_field_behavior": "ignore"}
@@ -265,7 +268,9 @@ class Json:
 
 def read_text(file: Any, raw: Any, name: str, chunk: int, form: Csv | Json, choose: Choose) -> Chunks:
     """The chunks of a file of CSV or JSON lines."""
-    text = _Records(Lines(file), name, form)
+    lines = Lines(file)
+    lines.skip(MARK)
+    text = _Records(lines, name, form)
     first = text.take(1)
     if not first.count:
         return
