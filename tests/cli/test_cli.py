@@ -719,3 +719,65 @@ def test_a_pipe_as_standard_input(libsvm: Path, environment: dict[str, str]) -> 
     done = subprocess.run(command, check=True, env=environment, input=libsvm.read_bytes(), capture_output=True, timeout=60)
     assert json.loads(done.stdout)["examples"] == 400
     assert done.stderr == b""
+
+
+# --- files as they are found ---
+
+
+def run_on(path: Path, content: str, *arguments: str) -> Result:
+    path.write_text(content)
+    return CliRunner().invoke(main, ["learn", str(path), *arguments, "--json"])
+
+
+def test_what_is_guessed_about_a_file_is_said(tmp_path):
+    rows = "".join(f"{t};{t % 7};{'yes' if t % 7 > 3 else 'no'}\n" for t in range(50))
+    done = run_on(tmp_path / "a.csv", rows)
+    assert done.exit_code == 0
+    assert "separated by ';'" in done.stderr
+    assert "no header" in done.stderr
+    assert json.loads(done.stdout)["features"] == 2
+    done = run_on(tmp_path / "a.csv", rows, "--sep", ";", "--no-header")
+    assert done.exit_code == 0
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("missing", ["mean", "zero", "skip"])
+def test_holes_in_a_file(tmp_path, missing):
+    rows = "a,b,y\n" + "".join(f"{'' if t % 5 == 0 else t},{t % 7},{'yes' if t % 7 > 3 else 'no'}\n" for t in range(50))
+    refused = run_on(tmp_path / "a.csv", rows)
+    assert refused.exit_code == 1
+    assert "line 2: the value of 'a' is missing; say" in refused.stderr
+    assert "--missing" in refused.stderr
+    done = run_on(tmp_path / "a.csv", rows, "--missing", missing, "--save", str(tmp_path / "m"))
+    assert done.exit_code == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["examples"] == (40 if missing == "skip" else 50)
+    assert report["stages"] == ([] if missing == "skip" else ["Imputer"])
+    if missing == "skip":
+        return
+    predicted = CliRunner().invoke(main, ["predict", str(tmp_path / "m"), str(tmp_path / "a.csv")])
+    assert predicted.exit_code == 0
+    assert len(predicted.stdout.split()) == 50
+    again = CliRunner().invoke(main, ["learn", str(tmp_path / "a.csv"), "--resume", str(tmp_path / "m"), "--json"])
+    assert again.exit_code == 0, again.stderr
+
+
+def test_holes_and_strings_in_a_file(tmp_path):
+    rows = "a,b,y\n" + "".join(f"{'' if t % 5 == 0 else t},{'uvw'[t % 3]},{'yes' if t % 3 else 'no'}\n" for t in range(90))
+    done = run_on(tmp_path / "a.csv", rows, "--missing", "mean", "--scale", "unit", "--save", str(tmp_path / "m"))
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["stages"] == ["Table", "UnitNorm"]
+    model = onepass.load(tmp_path / "m")
+    assert model.predict_one({"a": None, "b": "u"}) == model.predict([{"b": "u"}])[0]
+    assert model[0].kinds_ == {"a": "number", "b": "category"}
+
+
+def test_lines_that_can_not_be_read(tmp_path):
+    rows = "a,b,y\n" + "".join(f"{t},{t % 7},{'yes' if t % 7 > 3 else 'no'}\n" for t in range(50)) + "1,2\n"
+    refused = run_on(tmp_path / "a.csv", rows)
+    assert refused.exit_code == 1
+    assert "line 52" in refused.stderr
+    done = run_on(tmp_path / "a.csv", rows, "--skip-bad", "3")
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["examples"] == 50
+    assert f"left out {tmp_path / 'a.csv'}, line 52" in done.stderr

@@ -10,7 +10,7 @@ import click
 
 from onepass.cli.data import load, widen
 from onepass.cli.models import build, known_task, settings_of, shared, task_of
-from onepass.cli.options import SCALE, SEED, TASK, Names, Picture, Target, reading
+from onepass.cli.options import MISSING, SCALE, SEED, TASK, Names, Picture, Target, reading
 from onepass.cli.output import progress, save_figure, show
 
 
@@ -34,6 +34,7 @@ from onepass.cli.output import progress, save_figure, show
 @click.option("--whole", is_flag=True, help="Learn from the test part as well, as LIBOL's tables do.")
 @SCALE
 @reading
+@MISSING
 @TASK
 @click.option("--test", metavar="FILE", help="Data to predict after each pass.  [default: the test part of a named data set]")
 @click.option("--plot", type=Picture(), metavar="PNG", help="Where to draw the learning curves.")

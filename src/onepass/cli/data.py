@@ -5,14 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import click
+
+FILLS: dict[str, str | float] = {"mean": "mean", "zero": 0.0}  # what --missing fills in
+
 
 def opened(data: str, task: str | None, options: dict[str, Any]) -> Any:
-    """The stream of a file. `--features` is not for tables: their columns are the features, or are hashed to so many by a model."""
+    """The stream of a file. `--features` is not for tables: their columns are the features, or are hashed to so many by a model. What
+    is filled in is kept missing up to then."""
     from onepass import streams
     from onepass.streams.opening import TABLES, guess
 
     table = (options["format"] or guess(data)) in TABLES
-    return streams.open(data, task=task, **options | ({"features": None} if table else {}))
+    own = {"missing": "keep"} if options.get("missing") in FILLS else {}
+    return streams.open(data, task=task, **options | own | ({"features": None} if table else {}))
+
+
+def say_notes(stream: Any, said: int = 0) -> int:
+    """Tell what was guessed about a file, and what was left out of it since so many notes were told; how many there are now."""
+    for note in stream.notes[said:]:
+        click.echo(f"onepass: {note}", err=True)
+    return len(stream.notes)
 
 
 def is_named(data: str) -> bool:

@@ -32,6 +32,11 @@ def width_of(model: Any, features: int | None = None) -> int | None:
     return features or (None if state is None or state.grow_features or state.names is not None else state.n_features)
 
 
+def fills(model: Any) -> bool:
+    """Whether a model fills in what is missing."""
+    return bool(steps_of(model)[0]._takes_missing)
+
+
 def predictions(model: Any, stream: Iterable[Chunk]) -> Iterator[tuple[Any, Any, Any]]:
     """Rows, labels (or None) and predictions, chunk by chunk."""
     for chunk in stream:

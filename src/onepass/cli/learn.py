@@ -14,9 +14,9 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from onepass.cli.data import opened
+from onepass.cli.data import FILLS, opened, say_notes
 from onepass.cli.models import build, classes_from, known_task, settings_of, task_of, task_of_model
-from onepass.cli.options import LEARNER, SCALE, SEED, SET, TASK, Names, Picture, Target, reading
+from onepass.cli.options import FILLED, LEARNER, SCALE, SEED, SET, TASK, Names, Picture, Target, reading
 from onepass.cli.output import facts, metric, plain, progress, save_figure, show, speed
 
 METRICS = {"classification": ["mistake_rate"], "regression": ["mae", "rmse"]}
@@ -36,6 +36,7 @@ DECIDED = {
 @SET
 @SCALE
 @reading
+@FILLED
 @TASK
 @click.option("--classes", type=Names(), metavar="LABELS", help="All labels: a,b.  [default: new ones may appear at any time]")
 @click.option("--test", metavar="FILE", help="Data to predict afterwards.")
@@ -70,7 +71,7 @@ def learn(
     """
     import onepass
     from onepass import evaluate
-    from onepass.cli.fitting import hashed_to, width_of
+    from onepass.cli.fitting import fills, hashed_to, width_of
     from onepass.cli.fitting import test as errors_on
 
     given = settings_of(settings)
@@ -80,6 +81,12 @@ def learn(
         _refuse_decided(context)
         model = onepass.load(resume)
         task = task_of_model(model)
+        if options["missing"] in FILLS:
+            raise click.UsageError(
+                "--resume goes on with a model as it is; it fills in what is missing if it was told to.", context
+            )
+        if fills(model) and options["missing"] == "error":
+            options["missing"] = "keep"
         options["features"] = width_of(model, options["features"])
 
     with opened(data, task, options) as stream, Interruptions() as interruptions:
@@ -94,7 +101,9 @@ def learn(
         if model is None:
             labels = None if classes is None else classes_from(first.y, classes)
             hashed = hashed_to(first, options["features"])
-            model = build(learner, task, given, hashed=hashed, scale=scale, seed=seed, classes=labels)
+            fill = FILLS.get(options["missing"])
+            model = build(learner, task, given, hashed=hashed, fill=fill, scale=scale, seed=seed, classes=labels)
+        said = say_notes(stream)
         start = perf_counter()
         with progress() as display:
             watched = _Watched(chain([first], chunks), stream, display)
@@ -102,6 +111,7 @@ def learn(
                 result = evaluate.prequential(model, watched, METRICS[task], callback=_report(display))
         if save is not None:
             model.save(save)
+        say_notes(stream, said)
     size, seconds = stream.position.bytes or 0, perf_counter() - start
 
     tested = None

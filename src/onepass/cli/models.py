@@ -185,16 +185,17 @@ def build(
     settings: dict[str, Any] | None = None,
     *,
     hashed: int | None = None,
+    fill: str | float | None = None,
     scale: str = "none",
     seed: int = 0,
     classes: list[Any] | None = None,
 ) -> Any:
-    """A fresh model: a learner by name, and stages before it where strings are hashed or scaling is asked for.
+    """A fresh model: a learner by name, and stages before it where strings are hashed, or filling or scaling is asked for.
 
     >>> build("pamo2", "classification", {"dimensions": 8}, seed=1)
     PAMOClassifier(dimensions=8, random_state=1, variant='II')
     """
-    from onepass import Hasher, StandardScaler, UnitNorm, pipeline
+    from onepass import Hasher, Imputer, StandardScaler, Table, UnitNorm, pipeline
 
     cls = class_for(name, task)
     given = find(name)[1] | (settings or {})
@@ -208,7 +209,11 @@ def build(
         learner._ensure_parameters()
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    stages: list[Any] = [] if hashed is None else [Hasher(n_features=hashed)]
+    stages: list[Any] = []
+    if fill is not None:
+        stages.append(Imputer(fill) if hashed is None else Table(hashed, missing=fill, scale=False))
+    elif hashed is not None:
+        stages.append(Hasher(n_features=hashed))
     if scale != "none":
         stages.append({"standard": StandardScaler, "unit": UnitNorm}[scale]())
     return pipeline(*stages, learner) if stages else learner

@@ -73,9 +73,35 @@ READING = (
         metavar="N",
         help="The number of features; strings are hashed to that many.  [default: as many as there are; 2**20 with strings]",
     ),
+    click.option("--sep", metavar="CHARACTER", help="What separates the columns of CSV.  [default: what the first rows show]"),
+    click.option(
+        "--header/--no-header",
+        default=None,
+        help="Whether CSV begins with names of columns.  [default: what the first rows show]",
+    ),
+    click.option(
+        "--as-text", "text", type=Names(), default=(), metavar="COLUMNS", help="Columns of CSV to read as text: a,b,c."
+    ),
+    click.option(
+        "--skip-bad", type=click.IntRange(0), default=0, metavar="N", help="How many lines that can't be read may be left out."
+    ),
     click.option("--zero-based", is_flag=True, help="The feature indices of LIBSVM data start at 0, not 1."),
 )
 
+MISSING = click.option(
+    "--missing",
+    type=click.Choice(("error", "skip")),
+    default="error",
+    show_default=True,
+    help="What to do about rows of a table with missing numbers: stop, or leave them out.",
+)
+FILLED = click.option(
+    "--missing",
+    type=click.Choice(("error", "skip", "mean", "zero")),
+    default="error",
+    show_default=True,
+    help="What to do about missing numbers of a table: stop, leave their rows out, or fill in the mean so far or 0.",
+)
 LEARNER = click.option(
     "--learner", default="pa1", show_default=True, help="A name that `onepass learners` lists: pa1, pamo, PAClassifier, ..."
 )

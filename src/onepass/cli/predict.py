@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from onepass.cli.data import opened
+from onepass.cli.data import opened, say_notes
 from onepass.cli.models import task_of_model
-from onepass.cli.options import Target, reading
+from onepass.cli.options import MISSING, Target, reading
 from onepass.cli.output import metric, plain
 
 
@@ -17,6 +17,7 @@ from onepass.cli.output import metric, plain
 @click.argument("model")
 @click.argument("data")
 @reading
+@MISSING
 @click.option("--no-label", is_flag=True, help="DATA has no column for the label.")
 @click.option("--scores", is_flag=True, help="Print scores instead of labels; those of several classes are separated by tabs.")
 @click.option("--output", type=Target(), metavar="FILE", help="Where to write.  [default: standard output]")
@@ -26,7 +27,7 @@ def predict(model: str, data: str, no_label: bool, scores: bool, output: Path | 
     If the data has labels, the error of the predictions is printed on standard error.
     """
     import onepass
-    from onepass.cli.fitting import Errors, predictions, width_of
+    from onepass.cli.fitting import Errors, fills, predictions, width_of
 
     if no_label and options["label"] is not None:
         raise click.UsageError("--label and --no-label contradict each other.")
@@ -35,6 +36,8 @@ def predict(model: str, data: str, no_label: bool, scores: bool, output: Path | 
     if scores and task == "regression":
         raise click.UsageError("--scores is for classifiers; a regressor predicts its score.")
     options["features"] = width_of(learned, options["features"])
+    if fills(learned) and options["missing"] == "error":
+        options["missing"] = "keep"
     if no_label:
         options["label"] = False
     errors = Errors(task)
@@ -45,6 +48,7 @@ def predict(model: str, data: str, no_label: bool, scores: bool, output: Path | 
             if y is not None:
                 errors.add(y, predicted)
         file.flush()
+        say_notes(stream)
     if errors.examples:
         figures = ", ".join(f"{name} {metric(name, value)}" for name, value in errors.metrics().items())
         click.echo(f"{errors.examples:,} examples, {figures}", err=True)

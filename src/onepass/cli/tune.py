@@ -9,7 +9,7 @@ import click
 
 from onepass.cli.data import chunks_of, is_named, load
 from onepass.cli.models import build, check_names, class_for, known_task, settings_of, task_of, values_of
-from onepass.cli.options import LEARNER, SCALE, SEED, SET, TASK, reading
+from onepass.cli.options import LEARNER, MISSING, SCALE, SEED, SET, TASK, reading
 from onepass.cli.output import progress, show
 
 
@@ -34,6 +34,7 @@ from onepass.cli.output import progress, show
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="The number of folds for cv.")
 @SCALE
 @reading
+@MISSING
 @TASK
 @SEED
 def tune(

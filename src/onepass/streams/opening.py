@@ -42,6 +42,12 @@ def open(
     task: str | None = None,
     threads: bool = True,
     zero_based: bool = False,
+    *,
+    sep: str | None = None,
+    header: bool | None = None,
+    text: Sequence[str] = (),
+    missing: str = "error",
+    skip_bad: int = 0,
 ) -> Stream:
     """Read data in chunks, in memory that does not grow with the data.
 
@@ -69,6 +75,24 @@ def open(
         Read and parse in other threads, a few chunks ahead; LIBSVM text in two of them.
     zero_based : bool
         Whether the feature indices of a LIBSVM file start at 0 instead of 1.
+    sep : str, optional
+        What separates the columns of CSV. By default a comma, semicolon, tab or "|", whichever makes the same number of columns, and
+        the most, in all of the first rows.
+    header : bool, optional
+        Whether the first row of CSV has the names of the columns. By default that shows in the first rows: a row with numbers is no
+        header, unless it has a name above a column of numbers.
+    text : sequence of str
+        Columns of CSV to read as text, whatever the first rows look like.
+    missing : "error", "keep" or "skip"
+        What becomes of rows of a table with missing numbers: an error, NaN in their place (for a model that begins with
+        `onepass.Imputer` or `onepass.Table`), or nothing, as if they were not there.
+    skip_bad : int
+        So many lines of CSV or JSON that can't be read are left out; one more is an error.
+
+    Returns
+    -------
+    Stream
+        Its `notes` say what was guessed, and which lines were left out.
 
     Examples
     --------
@@ -88,19 +112,28 @@ def open(
         raise ValueError(f"task={task!r}: it must be 'classification' or 'regression'")
     if format is not None and format not in FORMATS:
         raise ValueError(f"format={format!r}: it must be one of {', '.join(FORMATS)}")
+    if missing not in tables.MISSING:
+        raise ValueError(f"missing={missing!r}: it must be one of {', '.join(tables.MISSING)}")
+    if sep is not None and (len(sep) != 1 or not sep.isascii() or sep in '"\r\n'):
+        raise ValueError(f"sep={sep!r}: it must be one character")
+    if skip_bad < 0:
+        raise ValueError(f"skip_bad={skip_bad}: it must not be negative")
+    if isinstance(text, str):
+        raise TypeError(f"text={text!r}: it must be a list of names; say [{text!r}]")
     if isinstance(drop, str):
         raise TypeError(f"drop={drop!r}: it must be a list of names; say [{drop!r}]")
     if not (isinstance(source, str | os.PathLike) or hasattr(source, "read")):
-        return _open_memory(source, chunk, label, drop, features, task, threads)
+        return _open_memory(source, chunk, label, drop, features, task, threads, missing)
 
     place = Source(source)
     kind = format or guess(place.name)
-    delimiter = "\t" if kind == "tsv" or guess(place.name) == "tsv" else ","
+    delimiter = sep or ("\t" if kind == "tsv" or guess(place.name) == "tsv" else None)
+    notes: list[str] = []
     if kind in ("libsvm", "npz"):
         _refuse_columns(label, drop, f"{kind} files")
 
-    def choose(schema: Mapping[str, Any]) -> tables.Columns:
-        return tables.Columns(schema, place.name, label, drop, features, task)
+    def choose(schema: Mapping[str, Any], more: list[str]) -> tables.Columns:
+        return tables.Columns(schema, place.name, label, [*drop, *more], features, task, missing)
 
     def read() -> Chunks:
         with place.open() as raw:
@@ -116,10 +149,11 @@ def open(
             if kind == "libsvm":
                 yield from libsvm.read(file, raw, place.name, chunk, features, zero_based, WORKERS if threads else 0)
             else:
-                form = tables.Json(place.name) if kind == "jsonl" else tables.Csv(place.name, delimiter)
-                yield from tables.read_text(file, raw, place.name, chunk, form, choose)
+                notes.clear()
+                form = tables.Json(place.name) if kind == "jsonl" else tables.Csv(place.name, delimiter, header, text, notes)
+                yield from tables.read_text(file, raw, place.name, chunk, form, choose, tables.Bad(skip_bad, notes))
 
-    return Stream(read, place.name, place.size, place.once, threads and kind != "libsvm")  # which has threads of its own
+    return Stream(read, place.name, place.size, place.once, threads and kind != "libsvm", notes)  # which has threads of its own
 
 
 def guess(name: str) -> str:
@@ -141,12 +175,13 @@ def _open_memory(
     features: int | None,
     task: str | None,
     threads: bool,
+    missing: str,
 ) -> Stream:
     X, y = source if isinstance(source, tuple) and len(source) == 2 else (source, None)
     y = None if y is None else np.asarray(y)
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
-        columns = tables.Columns(frame.schema, "the table", label if y is None else False, drop, features, task)
+        columns = tables.Columns(frame.schema, "the table", label if y is None else False, drop, features, task, missing)
         return Stream(partial(tables.cut_frame, frame, y, "the table", chunk, columns), "the table", None, False, threads)
     _refuse_columns(label, drop, "arrays")
     X = np.asarray(X) if not issparse(X) else X if X.format == "csr" else as_csr(X)

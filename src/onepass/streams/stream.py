@@ -62,11 +62,15 @@ class Stream:
     Files, arrays and frames can be iterated again, from the start; standard input and open files only once.
 
     name: what messages call the source. size: its size in bytes, where that is known. position: that of the last chunk handed out.
+    notes: what was guessed about a file, and which of its lines were left out; there is more of it as more is read.
     """
 
-    def __init__(self, read: Callable[[], Chunks], name: str, size: int | None, once: bool, threads: bool) -> None:
+    def __init__(
+        self, read: Callable[[], Chunks], name: str, size: int | None, once: bool, threads: bool, notes: list[str] | None = None
+    ) -> None:
         self.name = name
         self.size = size
+        self.notes = [] if notes is None else notes
         self.position = Position(0)
         self._read, self._once, self._threads = read, once, threads
         self._used = False

@@ -6,19 +6,18 @@ what its strings mean is up to the model. The types of the columns are those of 
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
 from onepass.base.labels import label_array
+from onepass.streams.dialect import SAMPLE, fields, guess
 from onepass.streams.lines import BLOCK, NEVER, Lines, records
 from onepass.streams.stream import Chunk, Chunks, Position
 
@@ -27,7 +26,7 @@ ALL = 2**62
 MARK = b"\xef\xbb\xbf"  # that some programs begin a text with
 TEXT = (nw.String, nw.Categorical, nw.Enum)
 BATCH = 8192  # rows of Parquet that Arrow reads at a time, whatever the size of chunks: what damage it sees depends on that
-NUMBER = re.compile(r"\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*")
+MISSING = ("error", "keep", "skip")
 
 
 class Columns:
@@ -41,8 +40,9 @@ class Columns:
         drop: Sequence[str],
         features: int | None,
         task: str | None,
+        missing: str = "error",
     ) -> None:
-        self.task = task
+        self.task, self.missing, self.skipped = task, missing, 0
         if unknown := [column for column in drop if column not in schema]:
             raise ValueError(f"{name} has no column {unknown[0]!r} to drop; its columns are {', '.join(schema)}")
         self.label = _label(list(schema), name, label, drop)
@@ -63,6 +63,10 @@ class Columns:
 
     def rows(self, frame: Any, where: Callable[[int], str]) -> tuple[Any, Any]:
         """X and y of a frame; `where(row)` says where a row of it is in the source."""
+        if self.missing == "skip":
+            whole = ~np.any([frame.get_column(column).is_null().to_numpy() for column in self.wanted], axis=0)
+            self.skipped += len(frame) - int(np.count_nonzero(whole))
+            frame = frame.filter(whole.tolist())
         X = (self._frame if self._text else self._dense)(frame, where)
         return X, None if self.label is None else self._labels(frame, where)
 
@@ -73,8 +77,9 @@ class Columns:
 
     def _numbers(self, frame: Any, column: str, where: Callable[[int], str]) -> Any:
         series = frame.get_column(column)
-        _check_present(series, column, where)
-        if series.dtype.is_decimal():
+        if self.missing != "keep" or column == self.label:
+            _check_present(series, column, where)
+        if series.dtype.is_decimal() or series.null_count():
             series = series.cast(nw.Float64)
         return series.to_numpy()
 
@@ -86,7 +91,7 @@ class Columns:
 
     def _frame(self, frame: Any, where: Callable[[int], str]) -> Any:
         for column in self.names:
-            if column not in self._text:
+            if column not in self._text and self.missing != "keep":
                 _check_present(frame.get_column(column), column, where)
         return frame.select(self.names).to_native()
 
@@ -105,10 +110,13 @@ class Columns:
 def _check_present(series: Any, column: str, where: Callable[[int], str]) -> None:
     if series.null_count():
         row = int(series.is_null().to_numpy().argmax())
-        raise ValueError(f"{where(row)}: the value of {column!r} is missing")
+        raise ValueError(
+            f"{where(row)}: the value of {column!r} is missing; say missing='skip' (--missing skip) to leave such rows out, or"
+            " missing='keep' for a model that begins with Imputer or Table"
+        )
 
 
-Choose = Callable[[Mapping[str, Any]], Columns]
+Choose = Callable[[Mapping[str, Any], list[str]], Columns]  # given the types, and what is to be dropped in any case
 
 
 def _label(columns: list[str], name: str, label: str | int | bool | None, drop: Sequence[str]) -> str | None:
@@ -169,7 +177,7 @@ def read_parquet(raw: Any, name: str, chunk: int, choose: Choose) -> Chunks:
     refused: tuple[type[Exception], ...] = (*refusals(name), OSError, UnicodeDecodeError)  # the last for names of columns
     try:
         file = parquet.ParquetFile(raw, buffer_size=1 << 20, pre_buffer=False)
-        columns = choose(nw.from_native(file.schema_arrow.empty_table(), eager_only=True).schema)
+        columns = choose(nw.from_native(file.schema_arrow.empty_table(), eager_only=True).schema, [])
         rows = 0
         for table in _cut(file.iter_batches(batch_size=BATCH, columns=columns.wanted), chunk, arrow.Table.from_batches):
             frame = nw.from_native(table, eager_only=True)
@@ -198,44 +206,70 @@ def _cut(batches: Any, chunk: int, join: Callable[[list[Any]], Any]) -> Iterator
 
 
 class Csv:
-    """CSV, or with a tab TSV, which knows no quotes.
+    """CSV, or with a tab TSV, which knows no quotes. What is not said is guessed from the first rows (`streams/dialect.py`)."""
 
-    Without a header, that is, if the first row has only numbers, the columns are called "0", "1", ...
-    """
-
-    def __init__(self, name: str, delimiter: str) -> None:
+    def __init__(self, name: str, delimiter: str | None, header: bool | None, text: Sequence[str], notes: list[str]) -> None:
         self._csv, self._arrow = _arrow("csv", name), _arrow("lib", name)
-        self._name, self._delimiter = name, delimiter
-        self._quote: str | Literal[False] = False if delimiter == "\t" else '"'
+        self._name, self._delimiter, self._header, self._text, self._notes = name, delimiter, header, text, notes
         self._columns: list[str] = []
-        self.signs = ord(delimiter), ord(self._quote) if self._quote else NEVER
+        self._point = "."
+        self.unnamed: list[str] = []  # the first column, if it has no name and the others have
+
+    def look(self, sample: bytes) -> None:
+        """Decide on what was not said, by the first rows."""
+        seen = guess(sample, self._delimiter, self._header)
+        self._delimiter, self._header, self._point = seen.delimiter, seen.header, seen.point
+        self._quote: str | Literal[False] = False if seen.delimiter == "\t" else '"'
+        self.signs = ord(seen.delimiter), ord(self._quote) if self._quote else NEVER
+        self._notes += [f"{self._name}: {note}" for note in seen.notes]
 
     def header(self, first: bytes) -> bool:
         """Look at the first record, which blank lines may precede, and tell whether it is a header."""
-        text = first.decode("utf-8-sig", errors="replace").strip("\r\n")
-        quotes: Any = csv.QUOTE_MINIMAL if self._quote else csv.QUOTE_NONE
-        try:
-            row = next(csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter, quoting=quotes))
-        except (csv.Error, StopIteration) as error:  # a name of more than 131,072 letters, or nothing but a byte order mark
-            raise ValueError(f"{self._name}: its first row is no row of names or numbers") from error
-        numbers = all(NUMBER.fullmatch(field) for field in row)
-        self._columns = [str(position) for position in range(len(row))] if numbers else row
+        row = fields(first, self._delimiter or ",", 1)
+        if not row:  # a name of more than 131,072 letters, or nothing but a byte order mark
+            raise ValueError(f"{self._name}: its first row is no row of names or numbers")
+        if not self._header:
+            self._columns = [str(position) for position in range(len(row[0]))]
+            return False
+        if row[0][0] == "" and all(row[0][1:]):
+            self.unnamed = [""]
+            self._notes.append(f"{self._name}: its first column has no name; it is taken for row numbers and left out")
+        self._columns = [name or (f"column {k}" if k else "") for k, name in enumerate(row[0])]
         if twice := [column for column, count in Counter(self._columns).items() if count > 1]:
             raise ValueError(
-                f"{self._name}, line 1: two columns are called {twice[0]!r}; a file whose rows hold strings needs a header"
+                f"{self._name}, line 1: two columns are called {twice[0]!r}; say header=False (--no-header) if the first line is"
+                " no header"
             )
-        return not numbers
+        return True
 
     def table(self, data: Any, types: Mapping[str, Any] | None) -> Any:
         if data.startswith(MARK):
             data = MARK + data  # Arrow takes one for the beginning of a file, and leaves it out
+        nulls = [*self._csv.ConvertOptions().null_values, "?"]
+        told = (
+            types if types is not None else {column: self._arrow.string() for column in self._text if column in self._columns}
+        )
         return self._csv.read_csv(
             self._arrow.BufferReader(
                 data
             ),  # which threads of Arrow read without Python: it may have ended when they come to it
             self._csv.ReadOptions(column_names=self._columns, block_size=len(data) + 1),
             self._csv.ParseOptions(delimiter=self._delimiter, quote_char=self._quote, newlines_in_values=True),
-            self._csv.ConvertOptions(column_types=types, include_columns=list(types or ())),
+            self._csv.ConvertOptions(
+                column_types=told, include_columns=list(types or ()), decimal_point=self._point, null_values=nulls
+            ),
+        )
+
+    def complaint(self, error: str) -> str:
+        """What Arrow says, in words that help."""
+        told = re.search(r"In CSV column #(\d+): .*error to (\w+): invalid value '(.*)'", error, re.DOTALL)
+        if told is None:
+            return error
+        column = self._columns[int(told[1])]
+        return (
+            f"the value of {column!r} is {told[3]!r}, and the column holds {'numbers' if told[2] != 'bool' else 'truth values'}"
+            f" so far; skip_bad=N (--skip-bad N) leaves up to N such lines out, and text=[{column!r}] (--as-text {column}) reads"
+            " the column as text"
         )
 
 
@@ -243,9 +277,16 @@ class Json:
     """JSON lines: one object per line. The keys are those of the first block; others that come later are left out."""
 
     signs = NEVER, NEVER
+    unnamed: ClassVar[list[str]] = []
 
     def __init__(self, name: str) -> None:
         self._json, self._arrow = _arrow("json", name), _arrow("lib", name)
+
+    def look(self, sample: bytes) -> None:
+        """There is nothing to guess."""
+
+    def complaint(self, error: str) -> str:
+        return error
 
     def header(self, first: bytes) -> bool:
         return False
@@ -266,10 +307,36 @@ class Json:
         return self._json.read_json(self._arrow.BufferReader(data), reading, self._json.ParseOptions(**explicit))
 
 
-def read_text(file: Any, raw: Any, name: str, chunk: int, form: Csv | Json, choose: Choose) -> Chunks:
+class Bad:
+    """Records that can't be read: so many of them may be left out."""
+
+    def __init__(self, allowed: int, notes: list[str]) -> None:
+        self.allowed, self.count, self._notes = allowed, 0, notes
+
+    def leave_out(self, error: BadRecord) -> None:
+        """Note it, or raise the error if there are too many."""
+        if self.count >= self.allowed:
+            raise ValueError(str(error)) from error
+        self.count += 1
+        self._notes.append(f"left out {error}")
+
+
+class BadRecord(ValueError):
+    """A record that can't be read."""
+
+    def __init__(self, message: str, row: int) -> None:
+        super().__init__(message)
+        self.row = row
+
+
+def read_text(file: Any, raw: Any, name: str, chunk: int, form: Csv | Json, choose: Choose, bad: Bad) -> Chunks:
     """The chunks of a file of CSV or JSON lines."""
     lines = Lines(file)
     lines.skip(MARK)
+    while lines.end - lines.start < BLOCK and lines.fill():
+        pass
+    window = lines.data[lines.start : lines.end].tobytes()
+    form.look(window[: max(SAMPLE, window.find(b"\n") + 1)])
     text = _Records(lines, name, form)
     first = text.take(1)
     if not first.count:
@@ -278,30 +345,58 @@ def read_text(file: Any, raw: Any, name: str, chunk: int, form: Csv | Json, choo
         text.put_back(first)
     if not (block := text.peek()).count:
         return
-    columns, types = _decide(form, block, choose)
+    columns, types = _decide(form, block, choose, bad)
     rows = 0
     while (part := text.take(chunk)).count:
-        X, y = columns.rows(nw.from_native(_table(form, part, types), eager_only=True), part.where)
-        yield Chunk(X, y, Position(rows, part.line_of(0), raw.count), columns.names)
-        rows += part.count
+        for table, some in _tables(form, part, types, bad):
+            X, y = columns.rows(nw.from_native(table, eager_only=True), some.where)
+            if X.shape[0]:
+                yield Chunk(X, y, Position(rows, some.line_of(0), raw.count), columns.names)
+            rows += some.count
 
 
-def _decide(form: Csv | Json, part: _Part, choose: Choose) -> tuple[Columns, dict[str, Any]]:
+def _tables(form: Csv | Json, part: _Part, types: Mapping[str, Any], bad: Bad) -> Iterator[tuple[Any, _Part]]:
+    """Some records parsed, in as many pieces as bad ones among them make."""
+    while part.count:
+        try:
+            table, before, after = _table(form, part, types), part, None
+        except BadRecord as error:
+            bad.leave_out(error)
+            before, after = part.split(error.row)
+            table = _table(form, before, types) if before.count else None
+        if table is not None:
+            yield table, before
+        if after is None:
+            return
+        part = after
+
+
+def _decide(form: Csv | Json, part: _Part, choose: Choose, bad: Bad) -> tuple[Columns, dict[str, Any]]:
     """The columns, and the types to read all of the file with, as the first block shows them."""
     arrow = _arrow("lib", part.name)
     types = _arrow("types", part.name)
-    found = {field.name: field.type for field in _table(form, part, None).schema}
+    found = {field.name: field.type for field in _first_table(form, part, bad.allowed).schema}
     for column, kind in found.items():
         if types.is_temporal(kind):  # a string that looks like a date
             found[column] = arrow.string()
         elif types.is_null(kind):
             found[column] = arrow.float64()
-    columns = choose(nw.from_native(arrow.schema(found.items()).empty_table(), eager_only=True).schema)
+    columns = choose(nw.from_native(arrow.schema(found.items()).empty_table(), eager_only=True).schema, form.unnamed)
     wanted = {column: found[column] for column in columns.wanted}
     for column, kind in wanted.items():
         if types.is_integer(kind) and (column != columns.label or columns.task == "regression"):
             wanted[column] = arrow.float64()  # whole numbers so far
     return columns, wanted
+
+
+def _first_table(form: Csv | Json, part: _Part, allowed: int) -> Any:
+    """The first block parsed, but for the records that can't be and may be left out."""
+    for _ in range(allowed):
+        try:
+            return _table(form, part, None)
+        except BadRecord as error:
+            part = part.without(error.row)
+    return _table(form, part, None)
 
 
 def _table(form: Csv | Json, part: _Part, types: Mapping[str, Any] | None) -> Any:
@@ -316,7 +411,7 @@ def _table(form: Csv | Json, part: _Part, types: Mapping[str, Any] | None) -> An
 
     try:
         return parsed(part.data, part.count)
-    except invalid as error:
+    except invalid:
 
         def fails(count: int) -> bool:
             try:
@@ -326,8 +421,12 @@ def _table(form: Csv | Json, part: _Part, types: Mapping[str, Any] | None) -> An
             return False
 
         row = bisect_left(range(1, part.count), True, key=fails)
-        complaint = re.sub(r"Row #\d+: ", "", str(error))
-        raise ValueError(f"{part.where(row)}: {complaint}") from error
+        try:  # what is wrong with this one: of several, Arrow names any
+            parsed(part.first(row + 1), row + 1)
+        except invalid as own:
+            error = own
+        complaint = form.complaint(re.sub(r"Row #\d+: ", "", str(error)))
+        raise BadRecord(f"{part.where(row)}: {complaint}", row) from error
 
 
 class _Part:
@@ -343,6 +442,18 @@ class _Part:
 
     def first(self, count: int) -> bytes:
         return self.data[: self._scan(count)[2]]
+
+    def split(self, row: int) -> tuple[_Part, _Part]:
+        """The records before one, and those after it."""
+        end = self._scan(row + 1)[2]
+        before = _Part(self.first(row) if row else b"", row, self.name, self._line, self._signs)
+        line = self._line + self.data.count(b"\n", 0, end)
+        return before, _Part(self.data[end:], self.count - row - 1, self.name, line, self._signs)
+
+    def without(self, row: int) -> _Part:
+        """The records but for one."""
+        before, after = self.split(row)
+        return _Part(before.data + after.data, self.count - 1, self.name, self._line, self._signs)
 
     def line_of(self, row: int) -> int:
         return self._line + self.data.count(b"\n", 0, self._scan(row + 1)[1])
