@@ -141,6 +141,7 @@ class _Crew(Generic[Item, Result]):
     def __init__(self, items: Generator[Item, None, None], work: Callable[[Item], Result], workers: int) -> None:
         self._items, self._work = items, work
         self._turn = threading.Lock()  # to take the next item
+        self._queued: set[threading.Thread] = set()  # those that wait for it
         self._taken = 0
         self._ahead = threading.Semaphore(workers + AHEAD)
         self._done: queue.SimpleQueue[tuple[int, Result | _Failure | None]] = queue.SimpleQueue()
@@ -167,7 +168,9 @@ class _Crew(Generic[Item, Result]):
         result: Result | _Failure | None
         while True:
             self._ahead.acquire()
+            self._queued.add(threading.current_thread())
             with self._turn:
+                self._queued.discard(threading.current_thread())
                 number = self._taken
                 self._taken += 1
                 try:
@@ -198,7 +201,8 @@ class _Crew(Generic[Item, Result]):
 
     def leave(self) -> None:
         """Let the threads end before the interpreter does: one that comes back from compiled code, be it a parser or our own, to an
-        interpreter that is no more aborts the process. Only one that waits for the same bytes all the time is left behind."""
+        interpreter that is no more aborts the process. Only one that waits is left behind: for the same bytes all the time, or for its
+        turn, which such a one may have."""
         self.finish()
         end = time.monotonic() + LAST_PATIENCE
         for thread in self._threads:
@@ -206,6 +210,6 @@ class _Crew(Generic[Item, Result]):
             while thread.is_alive() and time.monotonic() < end:
                 thread.join(0.05)
                 now = waiting.get(thread)
-                if now is not None and now == before:
+                if thread in self._queued or (now is not None and now == before):
                     break
                 before = now
