@@ -151,3 +151,13 @@ def test_a_pipeline_goes_on_after_saving_and_after_bad_rows(stage: Any, tmp_path
     model.save(tmp_path / "model")
     model = load(tmp_path / "model").partial_fit(X[20:], Y[20:])
     assert [snapshot(step) for _, step in model.steps] == [snapshot(step) for _, step in whole.steps]
+
+
+@pytest.mark.parametrize("name", ["Table", "Text"])
+def test_readers_write_nothing(name: str) -> None:
+    """Where another thread learns meanwhile, even to write back what was read would undo it."""
+    X: Any = ["a b", "c d"] if name == "Text" else [{"a": 1.0, "b": "x"}, {"a": 2.0, "b": "y"}]
+    stage = getattr(onepass, name)(n_features=16).partial_fit(X)
+    for array in stage._state.arrays.values():
+        array.flags.writeable = False
+    assert stage.transform(X).shape[0] == 2

@@ -306,7 +306,8 @@ class Table(Stage):
         fill = np.nan if self.missing == "mean" else float(self.missing)
         learned = np.zeros(n, bool) if taught is None else taught
         standardise_with_holes(values, places, *moments, learned, bool(self.scale), fill)
-        arrays["count"][T] += np.count_nonzero(learned)
+        if taught is not None:  # a reader writes nothing, not even what is there
+            arrays["count"][T] += np.count_nonzero(taught)
         return {name: [values[:, k], *cycles.get(name, ())] for k, name in enumerate(columns)}, stray
 
     def _pairs(self, names: list[str], single: Mapping[str, Any]) -> Iterable[tuple[str, str]]:

@@ -122,7 +122,8 @@ class Text(Stage):
         settings = np.uint64(0), int(self.ngrams), (int(low), int(high)), self.n_features, WEIGHTS[self.weight]
         counts = state.arrays.get("documents", totals), totals
         indptr, indices, values = _in_blocks(data, offsets, settings, counts, taught, bool(self.normed))
-        state.arrays["count"][T] += np.count_nonzero(taught)
+        if taught.any():  # a reader writes nothing, not even what is there
+            state.arrays["count"][T] += np.count_nonzero(taught)
         kind = np.int32 if indptr[-1] < 2**31 else np.int64
         return Rows(values, (indptr.astype(kind), indices.astype(kind, copy=False), self.n_features), sound=True)
 
