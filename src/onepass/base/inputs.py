@@ -248,13 +248,18 @@ def named_values(x: Mapping[str, Any], *, missing: bool = False) -> dict[str, fl
         elif value is None and missing:
             named[name] = math.nan
         else:
-            try:
-                named[name] = float(value)
-            except (TypeError, ValueError):
-                raise TypeError(f"Feature {name!r} has the value {value!r}; give a number or a text.") from None
-            except OverflowError:
-                raise ValueError(f"Feature {name!r} has the value {value!r}, which is too large.") from None
+            named[name] = number_of(name, value)
     return named
+
+
+def number_of(name: str, value: Any) -> float:
+    """The value of a feature that is no text."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"Feature {name!r} has the value {value!r}; give a number or a text.") from None
+    except OverflowError:
+        raise ValueError(f"Feature {name!r} has the value {value!r}, which is too large.") from None
 
 
 def check_values(named: dict[str, float], *, missing: bool = False) -> None:

@@ -62,8 +62,36 @@ def murmur(prefix: Any, data: Any, offsets: Any, out: Any) -> None:
         out[i] = h ^ (h >> np.uint64(16))
 
 
+class Hashing(Stage):
+    """A stage whose rows have `n_features` columns, of hashes. It can be used before it has learned anything."""
+
+    n_features: int
+
+    _takes_raw = True
+    _fixes_width = True
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def _latest(self) -> State:
+        if self._state is None:
+            self._state = self._new_state("stage", Start(FLOAT64, self.n_features, None, None, False, False))
+        return self._state
+
+    def _width(self, state: State) -> int:
+        return self.n_features
+
+    def transform_one(self, x: Any) -> Any:
+        """One example as a sparse row."""
+        return self.transform([x])
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """The names of the columns: their numbers."""
+        return np.array([f"hash{j}" for j in range(self.n_features)], dtype=object)
+
+
 @parametric
-class Hasher(Stage):
+class Hasher(Hashing):
     """Dicts of features, or data frames, as sparse rows of a fixed width: a feature's column is the hash of its name.
 
     Column MurmurHash3(name) mod n_features, with a sign from the same hash, so that collisions cancel on average; a text value
@@ -84,28 +112,7 @@ class Hasher(Stage):
 
     n_features: int = parameter(BUCKETS, Interval(Integral, 1, 2**31 - 1, closed="both"), text="The width of the rows.")
 
-    _takes_raw = True
-    _fixes_width = True
     _forms: ClassVar[dict[str, dict[str, Field]]] = {"stage": {}}
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True  # there is nothing to learn
-
-    def _latest(self) -> State:
-        if self._state is None:
-            self._state = self._new_state("stage", Start(FLOAT64, self.n_features, None, None, False, False))
-        return self._state
-
-    def _width(self, state: State) -> int:
-        return self.n_features
-
-    def transform_one(self, x: Any) -> Any:
-        """One dict as a sparse row."""
-        return self.transform([x])
-
-    def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """The names of the columns: their numbers."""
-        return np.array([f"hash{j}" for j in range(self.n_features)], dtype=object)
 
     def _enter(self, X: Any, weights: Array | None, door: Door) -> Rows:
         return self._rows(X, self._latest())

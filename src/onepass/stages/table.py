@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval
 
 from onepass.base import Field, ModelFileError, Stage, State
 from onepass.base.estimator import are_named
-from onepass.base.inputs import Rows, check_name
+from onepass.base.inputs import Rows, check_name, number_of
 from onepass.base.knowledge import Door, Start
 from onepass.base.parameters import among, parameter, parametric
 from onepass.base.stage import FLOAT64
@@ -370,12 +370,7 @@ def _numbers(name: str, values: Any, stray: dict[str, Any]) -> Array:
             except ValueError:
                 text = value
         elif not _is_missing(value):
-            try:
-                numbers[t] = float(value)
-            except (TypeError, ValueError):
-                raise TypeError(f"Feature {name!r} has the value {value!r}; give a number or a text.") from None
-            except OverflowError:
-                raise ValueError(f"Feature {name!r} has the value {value!r}, which is too large.") from None
+            numbers[t] = number_of(name, value)
         texts.append(text)
     if any(text is not None for text in texts):
         stray[name] = texts

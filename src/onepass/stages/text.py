@@ -10,21 +10,21 @@ import numpy as np
 from sklearn.utils import murmurhash3_32
 from sklearn.utils._param_validation import Interval
 
-from onepass.base import Field, Stage, State
+from onepass.base import Field, State
 from onepass.base.inputs import Rows, readonly
-from onepass.base.knowledge import Door, Start
+from onepass.base.knowledge import Door
 from onepass.base.parameters import among, parameter, parametric
-from onepass.base.stage import FLOAT64
 from onepass.base.state import Array
 from onepass.compiled.loop import T
 from onepass.compiled.words import BINARY, BM25, COUNT, TFIDF, bags
+from onepass.stages.hashing import Hashing
 
 BLOCK_BYTES = 1 << 20  # of text, for which there are arrays at a time
 WEIGHTS = {"count": COUNT, "binary": BINARY, "tfidf": TFIDF, "bm25": BM25}
 
 
 @parametric
-class Text(Stage):
+class Text(Hashing):
     """Texts as sparse rows of a fixed width: a bag of words, and of n-grams of words or letters, each in the column of its hash.
 
     A word is a run of letters, digits and underscores, in lower case; any other character that is no white space is a word of its
@@ -67,12 +67,6 @@ class Text(Stage):
     weight: str = parameter("count", among(*WEIGHTS), text="How an n-gram counts.")
     normed: bool = parameter(True, "boolean", text="Whether rows are scaled to unit norm.")
 
-    _takes_raw = True
-    _fixes_width = True
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True  # where nothing was counted yet, all words are equally rare
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.letters is not None:
@@ -86,22 +80,6 @@ class Text(Stage):
     def _fields(self, form: str) -> dict[str, Field]:
         counted = {"documents": Field("features")} if WEIGHTS[self.weight] >= TFIDF else {}
         return {"totals": Field("2"), **counted}
-
-    def _latest(self) -> State:
-        if self._state is None:
-            self._state = self._new_state("stage", Start(FLOAT64, self.n_features, None, None, False, False))
-        return self._state
-
-    def _width(self, state: State) -> int:
-        return self.n_features
-
-    def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """The names of the columns: their numbers."""
-        return np.array([f"hash{j}" for j in range(self.n_features)], dtype=object)
-
-    def transform_one(self, x: Any) -> Any:
-        """One text as a sparse row."""
-        return self.transform([x])
 
     def _check_rows(self, X: Any) -> None:
         _encoded(X)
