@@ -335,7 +335,7 @@ def read_text(file: Any, raw: Any, name: str, chunk: int, form: Csv | Json, choo
     lines.skip(MARK)
     while lines.end - lines.start < BLOCK and lines.fill():
         pass
-    window = lines.data[lines.start : lines.end].tobytes()
+    window = lines.data[lines.start : min(lines.end, lines.start + 4 * SAMPLE)].tobytes()  # a line may be as long as memory
     form.look(window[: max(SAMPLE, window.find(b"\n") + 1)])
     text = _Records(lines, name, form)
     first = text.take(1)
