@@ -234,7 +234,8 @@ class Csv:
         if row[0][0] == "" and all(row[0][1:]):
             self.unnamed = [""]
             self._notes.append(f"{self._name}: its first column has no name; it is taken for row numbers and left out")
-        self._columns = [name or (f"column {k}" if k else "") for k, name in enumerate(row[0])]
+        few = row[0].count("") <= 16  # more of them are no names that somebody forgot
+        self._columns = [name or (f"column {k}" if k and few else "") for k, name in enumerate(row[0])]
         if twice := [column for column, count in Counter(self._columns).items() if count > 1]:
             raise ValueError(
                 f"{self._name}, line 1: two columns are called {twice[0]!r}; say header=False (--no-header) if the first line is"
