@@ -14,6 +14,8 @@ import pyarrow as pa
 import pytest
 
 from onepass import PAClassifier, PAMultilabel, streams
+from onepass.base.knowledge import Door
+from onepass.base.labels import coded
 
 X = np.array([[1.0, 0.0], [0.0, 1.0]])
 
@@ -125,3 +127,31 @@ def test_the_text_of_a_table_is_looked_at(tmp_path: Path) -> None:
     path.write_text("\n".join(json.dumps({"x": 1.0, "label": label}) for label in ("a", "a\0")))
     with pytest.raises(ValueError, match="ends with a NUL"):
         list(streams.open(path))
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.float32, bool, str])
+@pytest.mark.parametrize("grow", [False, True])
+def test_labels_that_were_looked_up_once_give_the_same_model(kind: Any, grow: bool) -> None:
+    """Codes of other labels, in another order and with labels between that never come, are as good as the labels themselves."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(60, 4)), rng.integers(0, 2 if kind is bool else 4, 60).astype(kind)
+    y[:20] = y[0]  # the others come late
+    all_labels = np.unique(y)
+    weight = rng.integers(0, 2, 60).astype(float)
+    for given in (None, weight):
+        plain, by_code = PAClassifier(grow="labels" if grow else False), PAClassifier(grow="labels" if grow else False)
+        door = Door(None if grow else all_labels, labels_come=grow)
+        seen = coded(y, np.unique(np.array([7, 11]).astype(kind)))
+        assert np.asarray(seen).tolist() == y.tolist()
+        plain._learn(X, y, given, door)
+        by_code._learn(X, seen, given, door)
+        assert plain.classes_.tolist() == by_code.classes_.tolist()
+        assert plain.coef_.tobytes() == by_code.coef_.tobytes()
+
+
+def test_codes_of_labels_that_a_model_does_not_know_are_refused() -> None:
+    model = PAClassifier(classes=[0, 1]).partial_fit(np.eye(2), [0, 1])
+    with pytest.raises(ValueError, match=r"2 \(row 1\) is none of"):
+        model._learn(np.eye(2), coded(np.array([1, 2]), np.array([0])), None, Door())
+    with pytest.raises(TypeError, match="another kind"):
+        coded(np.array(["a"]), np.array([0]))

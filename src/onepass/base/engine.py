@@ -17,6 +17,7 @@ from onepass.base.binding import Bound
 from onepass.base.estimator import Estimator, are_named
 from onepass.base.inputs import Rows, rows_of
 from onepass.base.knowledge import Door, Start
+from onepass.base.labels import Coded, check_labels
 from onepass.base.state import Array, State
 from onepass.base.writing import guarded, in_place, while_true
 from onepass.compiled.gates import Active
@@ -212,7 +213,7 @@ class Engine(Estimator):
         labels."""
         state, taught = self._writable(), weights > 0
         edges = np.flatnonzero(np.diff(taught)) + 1
-        if not state.grow_features and isinstance(target, np.ndarray) and taught.any():
+        if not state.grow_features and isinstance(target, np.ndarray | Coded) and taught.any():
             # One pass will do, in which each of them has the label of the last row with a weight. What comes before the first of
             # those would bring its label too early where labels come up.
             self._check_some(X, np.flatnonzero(~taught))
@@ -258,8 +259,7 @@ class Engine(Estimator):
 
     def _check_targets(self, state: State, target: Any) -> None:
         if state.grow_classes:
-            for label in np.unique(target):
-                state.check_label(label)
+            check_labels(state.classes, np.unique(target))
         else:
             _, known = self._codes(state, target)
             if known < len(target):

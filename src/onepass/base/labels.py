@@ -3,20 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
 from onepass.base.inputs import readonly
-from onepass.base.state import Array
 from onepass.compiled.checks import distinct, encode
+
+Array = npt.NDArray[Any]
 
 _MANY = 256  # above this many distinct numbers, sorting is quicker than looking them up
 _EXACT = 2**53  # float64 holds all whole numbers up to here
 _LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """Labels that were looked up once: that of example t is labels[codes[t]]. Whoever has other codes for them goes by `labels`."""
+
+    labels: Array  # all that came up so far, sorted
+    codes: Array
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, chosen: Any) -> Any:
+        """One label, or some of them, still coded."""
+        codes = self.codes[chosen]
+        return Coded(self.labels, codes) if isinstance(codes, np.ndarray) else self.labels[codes]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.asarray(self.labels[self.codes], dtype)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.labels.dtype
 
 
 def label_array(y: Any, n: int | None = None) -> Array:
@@ -106,8 +132,37 @@ def declared_classes(classes: Iterable[Any], least: int = 2) -> Array:
     return labels
 
 
-def encode_labels(y: Array, classes: Array, a: int, b: int, codes: Array) -> int:
+def coded(y: Array, labels: Array) -> Coded:
+    """Labels with their places among `labels` and among those that are new."""
+    codes = np.empty(len(y), np.intp)
+    if encode_labels(y, labels, 1, 0, codes) < len(y):
+        new = np.unique(y)
+        check_labels(labels, new)
+        labels = np.union1d(labels, new)
+        encode_labels(y, labels, 1, 0, codes)
+    return Coded(labels, codes)
+
+
+def check_labels(labels: Array | None, others: Array) -> None:
+    """Refuse new labels that are not finite, or that cannot be sorted among those before, or told from them."""
+    if _kind(others) == "number" and not np.isfinite(others).all():
+        raise ValueError(f"Input y contains {'NaN' if np.isnan(others).any() else 'infinity'}: that is no label.")
+    known, new = [] if labels is None else labels.tolist(), others.tolist()
+    if labels is not None and known and _kind(labels) != _kind(others):
+        raise TypeError(f"The label {new[0]!r} is of another kind than the labels so far, {known}.")
+    for exact, kept in zip([*known, *new], np.array([*known, *new]).tolist(), strict=True):
+        if exact != kept:
+            raise ValueError(f"The label {exact!r} can't be told from others exactly, whole numbers among fractions: use text.")
+
+
+def _kind(labels: Array) -> str:
+    return "number" if labels.dtype.kind in "iuf" else labels.dtype.kind
+
+
+def encode_labels(y: Array | Coded, classes: Array, a: int, b: int, codes: Array) -> int:
     """Write a k + b for each label y[t] = classes[k]; the first row with an unknown label, or len(y)."""
+    if isinstance(y, Coded):
+        return _encode_again(y, classes, a, b, codes)
     if y.dtype.kind in "U" or classes.dtype.kind in "U":
         if y.dtype.kind != classes.dtype.kind:
             return 0
@@ -122,6 +177,14 @@ def encode_labels(y: Array, classes: Array, a: int, b: int, codes: Array) -> int
     ):
         return _encode_exactly(y, classes, a, b, codes)
     return int(encode(readonly(y), readonly(classes), a, b, codes))
+
+
+def _encode_again(y: Coded, classes: Array, a: int, b: int, codes: Array) -> int:
+    """Codes of one kind as those of another: a look at each label, not at each row."""
+    places = {label: k for k, label in enumerate(classes.tolist())}
+    k = np.array([places.get(label, -1) for label in y.labels.tolist()], np.intp)
+    np.take((a * k + b).astype(codes.dtype), y.codes, out=codes)
+    return len(y) if k.min(initial=0) >= 0 else int(np.argmin(np.append(k, -1)[np.append(y.codes, len(k))] >= 0))
 
 
 def _encode_exactly(y: Array, classes: Array, a: int, b: int, codes: Array) -> int:

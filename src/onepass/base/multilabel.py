@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from onepass.base.inputs import Rows, as_csr, one_row
 from onepass.base.knowledge import Start
-from onepass.base.labels import classes_of, declared_classes, label_array
+from onepass.base.labels import check_labels, classes_of, declared_classes, label_array
 from onepass.base.parameters import parametric
 from onepass.base.state import Array, State
 from onepass.base.tasks import Labelled
@@ -297,8 +297,7 @@ class Multilabel(Labelled):
 
     def _check_targets(self, state: State, target: Indicator | LabelSets) -> None:
         if state.grow_classes and target.labels is not None:
-            for label in target.labels:
-                state.check_label(label)
+            check_labels(state.classes, np.asarray(target.labels))
             return
         _, known = self._codes(state, target)
         if known < len(target):

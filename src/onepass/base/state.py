@@ -8,13 +8,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 
+from onepass.base.labels import Array as Array
+from onepass.base.labels import check_labels
 from onepass.base.names import Names
 from onepass.compiled.loop import UPDATES, T
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -220,7 +219,7 @@ class State:
     def with_class(self, label: Any) -> tuple[State, int]:
         """The state with a new label, in sorted order and with fresh weights, and the place of the label."""
         assert self.classes is not None
-        self.check_label(label)
+        check_labels(self.classes, np.asarray([label]))
         known, label = self.classes.tolist(), np.asarray(label).item()
         order = len(known)
         k = int(np.searchsorted(self.classes, label)) if order else 0
@@ -251,20 +250,6 @@ class State:
         return self._but(form="multiclass", fields=fields, turned=True, arrays=arrays)
 
     # --- what is sound ---
-
-    def check_label(self, label: Any) -> None:
-        """Refuse a new label that is not finite, or that cannot be sorted among the others."""
-        kind = _kind(np.asarray(label))
-        if kind == "number" and not np.isfinite(label):
-            raise ValueError(f"Input y contains {'NaN' if np.isnan(label) else 'infinity'}: that is no label.")
-        if self.classes is not None and len(self.classes) and _kind(self.classes) != kind:
-            known = self.classes.tolist()
-            raise TypeError(f"The label {np.asarray(label).item()!r} is of another kind than the labels so far, {known}.")
-        together = [] if self.classes is None else [*self.classes.tolist(), np.asarray(label).item()]
-        if np.array(together).tolist() != together:
-            raise ValueError(
-                f"The label {together[-1]!r} can't be told from the others exactly, whole numbers among fractions: use text."
-            )
 
     def flaw(self) -> str | None:
         """What is wrong with the state, if anything: machine code follows lengths and types wherever they lead."""
@@ -406,7 +391,3 @@ def drawn(seed: int, stream: int, first: int, rows: int, width: int) -> Array:
     bits = np.random.Philox(key=(stream << 64) | seed)
     bits.advance(first * steps)
     return np.random.Generator(bits).random((rows, 4 * steps))[:, :width]
-
-
-def _kind(labels: Array) -> str:
-    return "number" if labels.dtype.kind in "iuf" else labels.dtype.kind

@@ -19,7 +19,7 @@ from onepass.base.engine import Piece
 from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows, named_values, one_row
 from onepass.base.knowledge import Door, Start
-from onepass.base.labels import classes_of, declared_classes, encode_labels, label_array
+from onepass.base.labels import Coded, check_labels, classes_of, declared_classes, encode_labels, label_array
 from onepass.base.learner import Learner
 from onepass.base.parameters import NOT_NEGATIVE, among, parameter, parametric
 from onepass.base.state import Array, Field, State
@@ -179,14 +179,14 @@ class Classifier(Labelled):
     def _task(self, state: State) -> Any:
         return ManyClasses(2.0) if state.form == "multiclass" else TwoClasses(1.0)
 
-    def _targets(self, y: Any, n: int) -> Array:
-        return label_array(y, n)
+    def _targets(self, y: Any, n: int) -> Array | Coded:
+        return y if isinstance(y, Coded) and len(y) == n else label_array(y, n)
 
     def _code(self, state: State) -> tuple[int, int, Any]:
         """Codes are a k + b: -1 and 1 in the form for two classes, else 0 .. K-1."""
         return (2, -1, state.dtype) if state.form == "binary" else (1, 0, np.int64)
 
-    def _codes(self, state: State, y: Array) -> tuple[Array, int]:
+    def _codes(self, state: State, y: Array | Coded) -> tuple[Array, int]:
         assert state.classes is not None
         a, b, dtype = self._code(state)
         codes = np.empty(len(y), dtype)
@@ -197,14 +197,14 @@ class Classifier(Labelled):
         codes, _ = self._codes(state, state.classes)
         return {label: codes[k : k + 1] for k, label in enumerate(state.classes.tolist())}.get
 
-    def _find_labels(self, target: Array, classes: Any, whole: bool, come: bool) -> Array:
+    def _find_labels(self, target: Array | Coded, classes: Any, whole: bool, come: bool) -> Array:
         given = self.classes if classes is None else classes
         if given is not None:
             return declared_classes(given)
         if target.dtype.kind == "b":
             return np.array([False, True])
         if whole:
-            labels = classes_of(target)
+            labels = classes_of(np.asarray(target))
             if len(labels) < 2:
                 raise ValueError(
                     f"The number of classes has to be greater than one; got {len(labels)} class. To start from one class, pass"
@@ -212,7 +212,7 @@ class Classifier(Labelled):
                 )
             return labels
         if come:
-            return target[:0]
+            return np.asarray(target[:0])
         raise ValueError("classes must be passed on the first call to partial_fit.")
 
     def _first_state(self, start: Start, rows: Rows) -> State:
@@ -223,7 +223,7 @@ class Classifier(Labelled):
 
     def _admit(self, state: State, target: Any) -> tuple[State, Any]:
         """A third label turns the form for two classes into that for many."""
-        state.check_label(target)
+        check_labels(state.classes, np.asarray([target]))
         assert state.classes is not None
         if state.form == "binary" and len(state.classes) == 2:
             state = self._turned(state)

@@ -22,7 +22,7 @@ from onepass.base import Learner
 from onepass.base.engine import Piece
 from onepass.base.estimator import are_named
 from onepass.base.inputs import as_csr, from_csr
-from onepass.base.labels import classes_of, encode_labels, label_array
+from onepass.base.labels import Coded, classes_of, coded, label_array
 from onepass.datasets import Dataset
 from onepass.evaluate.feeding import door_of, is_ours, rows_for, steps_of
 from onepass.evaluate.metrics import LOSS_METRICS, Array
@@ -203,13 +203,14 @@ class _Run:
             if self.delay:
                 told = self._learn_late(chunk.X, y, chunk.open_ended)
             else:
-                told = iter([(y, self._learn(rows_for(self.model, chunk), y, chunk.open_ended))])
+                target: Array | Coded = self._coded(y) if classification else y
+                told = iter([(target, self._learn(rows_for(self.model, chunk), target, chunk.open_ended))])
             for true, pieces in told:
                 if classification:
                     self._account_for_labels(true, pieces)
                 else:
                     self._open(None)
-                    self.tally.add(true, np.concatenate([scores[:, 0] for _, scores in pieces]))
+                    self.tally.add(np.asarray(true), np.concatenate([scores[:, 0] for _, scores in pieces]))
             self._report()
         if self.held is not None:
             self._learn(*self.held)
@@ -234,7 +235,7 @@ class _Run:
 
     # --- learning from tables ---
 
-    def _learn(self, X: Any, y: Array, open_ended: bool, weight: Array | None = None) -> list[Piece]:
+    def _learn(self, X: Any, y: Array | Coded, open_ended: bool, weight: Array | None = None) -> list[Piece]:
         """Learn from the rows; the scores from before, with the classes that were known at the time."""
         classes = self.classes if _is_fresh(self.model) else None
         pieces: list[Piece] = []
@@ -243,7 +244,7 @@ class _Run:
         self.seconds += perf_counter() - start
         return pieces
 
-    def _learn_late(self, X: Any, y: Array, open_ended: bool) -> Iterator[tuple[Array, list[Piece]]]:
+    def _learn_late(self, X: Any, y: Array, open_ended: bool) -> Iterator[tuple[Array | Coded, list[Piece]]]:
         """Predict the rows of X, and learn from each row `delay` rows later; yields targets and scores.
 
         A learner scores an example of weight 0 but does not learn from it, so the rows to learn from and the rows to predict,
@@ -277,27 +278,24 @@ class _Run:
             metrics = [default_metric(labels)] if self.metrics is None else self.metrics
             self.tally = Tally(metrics, labels, declared, self.points, self.window)
 
-    def _account_for_labels(self, y: Array, pieces: list[Piece]) -> None:
-        declared = self._declared()
-        self._open(classes_of(y) if declared is None else declared, declared is not None)
-        true = self._codes(y)
-        labels = self.tally.labels
-        assert labels is not None
+    def _account_for_labels(self, y: Array | Coded, pieces: list[Piece]) -> None:
+        true = y if isinstance(y, Coded) else self._coded(y)
+        labels = true.labels
         predicted = [
             np.append(np.searchsorted(labels, classes), len(labels))[_best(scores, len(classes))] for classes, scores in pieces
         ]
-        self.tally.add(true, np.concatenate(predicted))
+        self.tally.add(true.codes, np.concatenate(predicted))
 
-    def _codes(self, y: Array) -> Array:
-        """Labels as codes, new ones included."""
-        codes = np.empty(len(y), np.intp)
-        labels = self.tally.labels
-        assert labels is not None
-        if encode_labels(y, labels, 1, 0, codes) < len(y):
-            labels = np.union1d(labels, y)
-            self.tally.know(labels)
-            encode_labels(y, labels, 1, 0, codes)
-        return codes
+    def _coded(self, y: Array) -> Coded:
+        """Labels as codes of the tally, which hears of new ones. The model goes by these codes as well."""
+        if not hasattr(self, "tally"):
+            declared = self._declared()
+            self._open(classes_of(y) if declared is None else declared, declared is not None)
+        assert self.tally.labels is not None
+        true = coded(y, self.tally.labels)
+        if true.labels is not self.tally.labels:
+            self.tally.know(true.labels)
+        return true
 
     def _declared(self) -> Array | None:
         """The labels that can occur, if they were said before the stream began."""
@@ -339,15 +337,11 @@ class _Run:
     def _account_for_gathered(self, gathered: list[tuple[Any, Any, float]], classification: bool) -> None:
         true, answers, loss = zip(*gathered, strict=True)
         if classification:
-            y = label_array(list(true))
-            declared = self._declared() if self.classes is not None else None
-            self._open(classes_of(y) if declared is None else declared, declared is not None)
             given = [answer for answer in answers if answer is not None]
-            seen = self._codes(label_array(list(true) + given))
-            assert self.tally.labels is not None
-            predicted = np.full(len(y), len(self.tally.labels))
-            predicted[[answer is not None for answer in answers]] = seen[len(y) :]
-            self.tally.add(seen[: len(y)], predicted, np.array(loss))
+            seen = self._coded(label_array([*true, *given]))
+            predicted = np.full(len(true), len(seen.labels))
+            predicted[[answer is not None for answer in answers]] = seen.codes[len(true) :]
+            self.tally.add(seen.codes[: len(true)], predicted, np.array(loss))
         else:
             self._open(None)
             numbers = [0.0 if answer is None else float(answer) for answer in answers]
