@@ -184,8 +184,8 @@ class Maker:
     active: bool = False  # asks for labels; the command line has no such models
 
     def __call__(self, **more: Any) -> Any:
-        stages = [] if self.hashed is None else [onepass.Hasher(self.hashed)]
-        stages += [] if self.scale is None else [STAGES[self.scale]()]
+        stages = [] if self.hashed is None else [onepass.Table(self.hashed, scale=self.scale == "standard")]
+        stages += [] if self.scale is None or (stages and self.scale == "standard") else [STAGES[self.scale]()]
         learner = self.cls(**own(self.cls, **self.parameters, **more))
         model = onepass.pipeline(*stages, learner) if stages else learner
         return ActiveLearner(model, delta=0.3, random_state=0) if self.active else model
@@ -195,7 +195,7 @@ class Maker:
         settings = {name: value for name, value in own(self.cls, **self.parameters).items() if name != "random_state"}
         chosen = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
         task = "classification" if issubclass(self.cls, Classifier) else "regression"
-        scaled = [] if self.scale is None else ["--scale", self.scale]
+        scaled = ["--scale", self.scale or "none", "--missing", "error"]
         scaled += [] if self.hashed is None else ["--features", str(self.hashed)]
         return ["--learner", self.cls.__name__, "--task", task, "--seed", "0", *chosen, *scaled]
 
@@ -422,7 +422,7 @@ def open_ended(make: Maker, data: Examples) -> dict[str, Callable[[], Walk]]:
 
 def with_text(make: Maker, data: Texts) -> dict[str, Callable[[], Walk]]:
     """The doors for tables with text, which a model hashes."""
-    dicts, y = data.dicts, data.y
+    dicts, y = data.columns, data.y
     walks: dict[str, Callable[[], Walk]] = {
         "dicts": lambda: streamed(make(), zip(dicts, y.tolist(), strict=True), data),
         "a list of dicts": lambda: streamed(make(), (dicts, y), data),

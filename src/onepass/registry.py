@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, Any
 
 from onepass import embedding, kernel, linear, local, neural
 from onepass.active import ActiveLearner
 from onepass.base import Learner, ModelFileError
 from onepass.base.estimator import Estimator
-from onepass.base.saving import read, unpack
+from onepass.base.saving import name_of, read, unpack
 from onepass.stages import Pipeline
 
 
@@ -25,8 +25,8 @@ def learners() -> dict[str, type[Learner]]:
     return {name: getattr(family, name) for family in families for name in family.__all__}
 
 
-def load(path: str | os.PathLike[str]) -> Any:
-    """The model in a file that `save` wrote.
+def load(path: str | os.PathLike[str] | IO[bytes]) -> Any:
+    """The model in a file that `save` wrote, given by its path or open for reading in binary mode.
 
     Files hold arrays and JSON, never code. The classes of onepass are known; one of your own must be imported first.
     """
@@ -34,9 +34,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     classes: list[type[Any]] = [Pipeline, ActiveLearner, *_subclasses(Estimator)]
     known = {cls.__name__: cls for cls in classes}
     try:
-        return unpack(header, arrays, known)
+        model = unpack(header, arrays, known)
+        model._metadata = dict(header.get("metadata") or {})
     except Exception as error:  # whatever a damaged header leads to
-        raise ModelFileError(f"{os.fspath(path)} can't be loaded: {error}") from error
+        raise ModelFileError(f"{name_of(path)} can't be loaded: {error}") from error
+    return model
 
 
 def _subclasses(cls: type[Any]) -> Iterator[type[Any]]:

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas
@@ -81,7 +82,7 @@ def table(tmp_path: Path, rows: tuple[np.ndarray, np.ndarray]) -> Path:
 
 
 def test_learn_saves_the_model_that_python_learns(libsvm: Path, tmp_path: Path, rows: tuple[np.ndarray, np.ndarray]) -> None:
-    good("learn", libsvm, "--save", tmp_path / "model", "--set", "C=0.5")
+    good("learn", libsvm, "--learner", "pa1", "--save", tmp_path / "model", "--set", "C=0.5")
     model = onepass.load(tmp_path / "model")
     assert model.get_params()["C"] == 0.5
     assert model.classes_.tolist() == [-1, 1]
@@ -103,8 +104,8 @@ def test_json_agrees_with_prequential(libsvm: Path) -> None:
 
 
 def test_summary_names_what_was_learned(table: Path) -> None:
-    out = good("learn", table, "--scale", "standard").stdout
-    for words in ("StandardScaler + PAClassifier", "classification", "400", "no, yes", "mistake rate"):
+    out = good("learn", table, "--scale", "standard", "--learner", "pa1").stdout
+    for words in ("Imputer + StandardScaler + PAClassifier", "classification", "400", "no, yes", "mistake rate"):
         assert words in out
 
 
@@ -178,10 +179,10 @@ def test_strings_are_hashed_by_the_model(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("colour,size,label\n" + "red,1,apple\ngreen,9,melon\n" * 30)
     good("learn", tmp_path / "data.csv", "--save", tmp_path / "wide")
     report = json.loads(good("learn", tmp_path / "data.csv", "--save", tmp_path / "narrow", "--features", 64, "--json").stdout)
-    assert (report["stages"], report["features"]) == (["Hasher"], 64)
-    for name, width in (("wide", 2**20), ("narrow", 64)):
+    assert report["stages"] == ["Table", "UnitNorm"]
+    for name, width in (("wide", 2**18), ("narrow", 64)):
         model = onepass.load(tmp_path / name)
-        assert model.n_features_in_ == width
+        assert model.learner.n_features_in_ == 1 + width
         assert model.predict_one({"colour": "red", "size": 3.0}) == "apple"
         assert good("predict", tmp_path / name, tmp_path / "data.csv").stdout.split()[:2] == ["apple", "melon"]
     assert "hashes strings to 64 features" in failed(1, "predict", tmp_path / "narrow", tmp_path / "data.csv", "--features", 32)
@@ -209,7 +210,13 @@ def test_resuming_with_strings_is_exact(fruit: Path, tmp_path: Path) -> None:
     good("learn", fruit, *options, "--save", tmp_path / "whole")
     good("learn", tmp_path / "first.csv", *options, "--save", tmp_path / "model")
     good("learn", tmp_path / "second.csv", "--label", "colour", "--resume", tmp_path / "model", "--save", tmp_path / "model")
-    assert (tmp_path / "model").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert content(tmp_path / "model") == content(tmp_path / "whole")
+
+
+def content(path: Path) -> Any:
+    """All of a model but for where it learned."""
+    header, arrays = onepass.load(path)._pack()
+    return header, {name: (array.dtype, array.shape, array.tobytes()) for name, array in arrays.items()}
 
 
 def test_the_format_of_a_table_with_strings_does_not_matter(fruit: Path, tmp_path: Path) -> None:
@@ -220,21 +227,25 @@ def test_the_format_of_a_table_with_strings_does_not_matter(fruit: Path, tmp_pat
     models = []
     for ending in ("csv", "jsonl", "parquet"):
         good("learn", tmp_path / f"fruit.{ending}", "--label", "shop", "--features", 256, "--save", tmp_path / "model")
-        models.append((tmp_path / "model").read_bytes())
+        models.append(content(tmp_path / "model"))
     assert models[0] == models[1] == models[2]
 
 
-def test_a_model_of_strings_takes_tables_of_numbers(fruit: Path, tmp_path: Path) -> None:
+def test_a_model_names_the_columns_that_are_not_as_it_knows_them(fruit: Path, tmp_path: Path) -> None:
     good("learn", fruit, "--label", "price", "--save", tmp_path / "model")
-    (tmp_path / "numbers.csv").write_text("size,colour,price\n1.5,7,1\n2.5,0,2\n")
-    result = good("predict", tmp_path / "model", tmp_path / "numbers.csv", "--label", "price")
-    model = onepass.load(tmp_path / "model")
-    expected = [model.predict_one({"size": size, "colour": colour}) for size, colour in ((1.5, 7.0), (2.5, 0.0))]
-    assert [float(line) for line in result.stdout.splitlines()] == expected
-    good("learn", tmp_path / "numbers.csv", "--resume", tmp_path / "model", "--save", tmp_path / "resumed")
-    for size, colour, price in ((1.5, 7.0, 1), (2.5, 0.0, 2)):
-        model.learn_one({"size": size, "colour": colour}, price)
-    assert onepass.load(tmp_path / "resumed").learner.coef_.tobytes() == model.learner.coef_.tobytes()
+    header, *lines = fruit.read_text().splitlines()
+    whole = good("predict", tmp_path / "model", fruit).stdout
+    (tmp_path / "unlabelled.csv").write_text("\n".join(line.rpartition(",")[0] for line in (header, *lines)))
+    assert good("predict", tmp_path / "model", tmp_path / "unlabelled.csv").stdout == whole
+    (tmp_path / "more.csv").write_text("\n".join([f"extra,{header}", *(f"7,{line}" for line in lines)]))
+    more = good("predict", tmp_path / "model", tmp_path / "more.csv")
+    assert more.stdout == whole
+    assert "does not know 'extra'" in more.stderr
+    for command in (["predict", tmp_path / "model"], ["learn", "--resume", tmp_path / "model"]):
+        (tmp_path / "less.csv").write_text("colour,shop,ripe,price\nred,s1,true,1\n")
+        assert "learned from a feature 'size'" in failed(1, *command, tmp_path / "less.csv")
+        (tmp_path / "other.csv").write_text("colour,size,shop,ripe,price\nred,small,s1,true,1\n")
+        assert "'size' of" in failed(1, *command, tmp_path / "other.csv")
     (tmp_path / "unnamed").write_text("1 1:1\n")
     assert "the data has no names" in failed(1, "predict", tmp_path / "model", tmp_path / "unnamed")
 
@@ -244,8 +255,8 @@ def test_a_model_of_numbers_refuses_strings(table: Path, tmp_path: Path) -> None
     (tmp_path / "dirty.csv").write_text("a,b,c,class\n1,2,3,yes\n1,oops,3,no\n")
     for command in (["predict", tmp_path / "model"], ["learn", "--resume", tmp_path / "model"]):
         message = failed(1, *command, tmp_path / "dirty.csv")
-        assert "column 'b' holds strings" in message
-        assert "leave the column out" in message
+        assert "column 'b' of" in message
+        assert "holds texts, and the model was learned from numbers" in message
     assert "column 'b' holds strings" in failed(1, "learn", table, "--test", tmp_path / "dirty.csv")
     assert "column 'b' holds strings" in failed(1, "compare", table, "--test", tmp_path / "dirty.csv")
     assert "3 features, but --features says 7" in failed(1, "learn", table, "--features", 7)
@@ -254,15 +265,16 @@ def test_a_model_of_numbers_refuses_strings(table: Path, tmp_path: Path) -> None
 def test_compare_and_tune_hash_strings(fruit: Path, tmp_path: Path) -> None:
     columns = fruit_of(fruit)
     y = np.array(columns.pop("colour"))
-    model = onepass.pipeline(onepass.Hasher(n_features=64), onepass.PAClassifier())
+    model = onepass.pipeline(onepass.Table(64), onepass.PAClassifier())
     data = pandas.DataFrame(columns), y
-    options = ["--label", "colour", "--features", 64]
-    (tmp_path / "test.csv").write_text("size,colour\n1.5,red\n2.5,green\n")
+    options = ["--label", "colour", "--features", 64, "--scale", "standard"]
+    (tmp_path / "test.csv").write_text("colour,size,shop,ripe\nred,1.5,s1,true\ngreen,2.5,s2,false\n")
     outputs = ["--csv", tmp_path / "it.csv", "--test", tmp_path / "test.csv"]
     good("compare", fruit, *options, "--learners", "pa1", "--permutations", 2, *outputs)
     with (tmp_path / "it.csv").open() as file:
         (row,) = csv.DictReader(file)
-    test = pandas.DataFrame({"size": [1.5, 2.5]}), np.array(["red", "green"])
+    table = pandas.DataFrame({"size": [1.5, 2.5], "shop": ["s1", "s2"], "ripe": [True, False]})
+    test = table, np.array(["red", "green"])
     onepass.evaluate.compare({"pa1": model}, data, 2, test).to_csv(tmp_path / "expected.csv")
     with (tmp_path / "expected.csv").open() as file:
         (expected,) = csv.DictReader(file)
@@ -270,14 +282,15 @@ def test_compare_and_tune_hash_strings(fruit: Path, tmp_path: Path) -> None:
         key: value for key, value in expected.items() if "seconds" not in key
     }
     found = onepass.evaluate.tune(model, {"paclassifier__C": [0.001, 1]}, data)
-    words = good("tune", fruit, *options, "--grid", "C=0.001,1").stdout.splitlines()[-1]
+    words = good("tune", fruit, *options, "--learner", "pa1", "--grid", "C=0.001,1").stdout.splitlines()[-1]
     assert words == f"--set C={found.best_params['paclassifier__C']}"
 
 
 def test_regression(tmp_path: Path, rows: tuple[np.ndarray, np.ndarray]) -> None:
     X, _ = rows
     np.savez(tmp_path / "data.npz", X=X, y=X @ [1.0, 2.0, 3.0])
-    report = json.loads(good("learn", tmp_path / "data.npz", "--json", "--test", tmp_path / "data.npz").stdout)
+    options = ["--learner", "pa1", "--scale", "none", "--json"]
+    report = json.loads(good("learn", tmp_path / "data.npz", *options, "--test", tmp_path / "data.npz").stdout)
     assert report["learner"] == "PARegressor"
     assert report["mae"] <= report["rmse"]
     assert set(report["test"]) == {"mae", "rmse"}
@@ -348,7 +361,7 @@ def test_columns_are_found_by_name(table: Path, tmp_path: Path) -> None:
     result = good("predict", tmp_path / "model", other, "--no-label")
     assert result.stdout == good("predict", tmp_path / "model", table).stdout
     assert result.stderr == ""
-    assert "'b'" in failed(1, "predict", tmp_path / "model", other)
+    assert good("predict", tmp_path / "model", other).stdout == result.stdout  # the model knows its label, and that it is not there
 
 
 def test_a_table_of_another_width_is_refused(tmp_path: Path, rows: tuple[np.ndarray, np.ndarray]) -> None:
@@ -457,7 +470,7 @@ def test_tune_prints_what_learn_takes(libsvm: Path, rows: tuple[np.ndarray, np.n
 
 
 def test_tune_with_a_grid(libsvm: Path) -> None:
-    grid = ["--grid", "C=0.01,1", "--grid", "variant=I,II,hard", "--set", "fit_intercept=false"]
+    grid = ["--learner", "pa1", "--grid", "C=0.01,1", "--grid", "variant=I,II,hard", "--set", "fit_intercept=false"]
     one = good("tune", libsvm, *grid).stdout.splitlines()
     assert sum(line.startswith("│") for line in one) == 2 + 3
     assert re.fullmatch(r"--set C=(0.01|1) --set variant=(I|II|hard)", one[-1])
@@ -475,10 +488,10 @@ def test_tune_knows_data_sets_by_name_and_regression() -> None:
 
 def test_wrong_searches(libsvm: Path, tmp_path: Path) -> None:
     assert "nothing that is usually tuned" in failed(2, "tune", libsvm, "--learner", "pa")
-    assert "PAClassifier has no parameter 'D'" in failed(2, "tune", libsvm, "--grid", "D=1,2", "--scale", "standard")
+    assert "PAClassifier has no parameter 'D'" in failed(2, "tune", libsvm, "--learner", "pa1", "--grid", "D=1,2")
     assert "name=value,value" in failed(2, "tune", libsvm, "--grid", "C")
     assert "name=value,value" in failed(2, "tune", libsvm, "--grid", "C=")
-    assert "'C' parameter" in failed(1, "tune", libsvm, "--grid", "C=1,-1")
+    assert "'C' parameter" in failed(1, "tune", libsvm, "--learner", "pa1", "--grid", "C=1,-1")
     (tmp_path / "one").write_text("7 1:1\n" * 20)
     message = failed(1, "tune", tmp_path / "one", "--protocol", "cv", "--task", "classification")
     assert "number of classes" in message
@@ -622,8 +635,13 @@ def test_a_bad_line_saves_what_was_learned_before(long: Path, tmp_path: Path) ->
     np.testing.assert_array_equal(onepass.load(model).coef_, whole.coef_)
     assert "before" not in failed(1, "learn", long)
 
-    assert f"{2 * CHUNK:,} examples before" in failed(1, "learn", long, "--resume", model, "--save", model)
-    assert onepass.load(model).t_ == 4 * CHUNK - 1
+    assert "before" not in failed(1, "learn", long, "--resume", model, "--save", model)  # it goes on with the bad line
+    long.write_text(long.read_text().replace("oops", "1"))
+    assert "going on after row" in good("learn", long, "--resume", model, "--save", model).stderr
+    assert onepass.load(model).t_ == 2 * CHUNK
+    assert "has learned from all" in failed(1, "learn", long, "--resume", model)
+    good("learn", long, "--resume", model, "--save", model, "--again")
+    assert onepass.load(model).t_ == 4 * CHUNK + 1
 
 
 def test_a_file_that_ends_too_soon_saves_what_was_learned_before(tmp_path: Path) -> None:
@@ -744,11 +762,11 @@ def test_what_is_guessed_about_a_file_is_said(tmp_path):
 @pytest.mark.parametrize("missing", ["mean", "zero", "skip"])
 def test_holes_in_a_file(tmp_path, missing):
     rows = "a,b,y\n" + "".join(f"{'' if t % 5 == 0 else t},{t % 7},{'yes' if t % 7 > 3 else 'no'}\n" for t in range(50))
-    refused = run_on(tmp_path / "a.csv", rows)
+    refused = run_on(tmp_path / "a.csv", rows, "--missing", "error")
     assert refused.exit_code == 1
     assert "line 2: the value of 'a' is missing; say" in refused.stderr
     assert "--missing" in refused.stderr
-    done = run_on(tmp_path / "a.csv", rows, "--missing", missing, "--save", str(tmp_path / "m"))
+    done = run_on(tmp_path / "a.csv", rows, "--missing", missing, "--scale", "none", "--save", str(tmp_path / "m"))
     assert done.exit_code == 0, done.stderr
     report = json.loads(done.stdout)
     assert report["examples"] == (40 if missing == "skip" else 50)
@@ -758,7 +776,7 @@ def test_holes_in_a_file(tmp_path, missing):
     predicted = CliRunner().invoke(main, ["predict", str(tmp_path / "m"), str(tmp_path / "a.csv")])
     assert predicted.exit_code == 0
     assert len(predicted.stdout.split()) == 50
-    again = CliRunner().invoke(main, ["learn", str(tmp_path / "a.csv"), "--resume", str(tmp_path / "m"), "--json"])
+    again = CliRunner().invoke(main, ["learn", str(tmp_path / "a.csv"), "--resume", str(tmp_path / "m"), "--again"])
     assert again.exit_code == 0, again.stderr
 
 

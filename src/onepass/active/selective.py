@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import KW_ONLY, replace
 from numbers import Real
@@ -22,7 +21,7 @@ from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows
 from onepass.base.knowledge import Door
 from onepass.base.parameters import parameter, parametric
-from onepass.base.saving import pack_steps, pack_value, unpack_value, write
+from onepass.base.saving import Saved, pack_steps, pack_value, unpack_value
 from onepass.base.state import Array
 from onepass.base.tasks import table_door
 from onepass.base.writing import Locked, guarded, one_lock
@@ -40,7 +39,7 @@ def _learner_has(name: str) -> Any:
 
 
 @parametric
-class ActiveLearner(Locked, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class ActiveLearner(Saved, Locked, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier that asks for labels, mostly those of examples that it is unsure of.
 
     The label of an example is asked for with probability delta / (delta + margin), where the margin is |score| for two classes,
@@ -316,10 +315,6 @@ class ActiveLearner(Locked, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             guarded(learn, *one_pass.steps)
 
     # --- files ---
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that `onepass.load` reads; going on from there gives the same bits as never having stopped."""
-        write(path, *self._pack())
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
         with self._lock:

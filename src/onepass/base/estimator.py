@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -16,13 +15,13 @@ from onepass.base.errors import DivergedError, ModelFileError
 from onepass.base.inputs import ABOUT_MISSING, Rows, check_values, named_values, rows_by_name, rows_of
 from onepass.base.knowledge import Door, Start, no_labels, start_of
 from onepass.base.names import Names
-from onepass.base.saving import pack_state, pack_value, unpack_state, unpack_value, write
+from onepass.base.saving import Saved, pack_state, pack_value, unpack_state, unpack_value
 from onepass.base.state import Array, Field, State
 from onepass.base.writing import Locked
 from onepass.compiled.checks import first_bad_row, first_bad_row_with_holes
 
 
-class Estimator(Locked, BaseEstimator):
+class Estimator(Saved, Locked, BaseEstimator):
     """Base of learners and stages. The state is all that changes while learning.
 
     One thread writes at a time (`_lock`), to `_state`. Readers see `_state` too, or what is `_shown` in its place while a call is
@@ -231,10 +230,6 @@ class Estimator(Locked, BaseEstimator):
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     # --- files ---
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that `onepass.load` reads; going on from there gives the same bits as never having stopped."""
-        write(path, *self._pack())
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
         parameters = {name: pack_value(value) for name, value in self.get_params(deep=False).items()}

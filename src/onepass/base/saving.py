@@ -11,11 +11,14 @@ import errno
 import json
 import os
 import re
+import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import IO, Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -49,11 +52,49 @@ STATE = {
 }
 
 
-def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, Array]) -> None:
-    """Write a model."""
-    _check_parameters(header)
-    header, arrays = _with_names(header, arrays)
-    replace_file(Path(path), save(arrays, {"onepass": json.dumps({"format": FORMAT, **header})}))
+class Saved:
+    """What can be written to a file, with facts about it."""
+
+    _metadata: Mapping[str, Any] = MappingProxyType({})
+
+    def _pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """A header and arrays."""
+        raise NotImplementedError
+
+    @property
+    def metadata_(self) -> dict[str, Any]:
+        """What was saved along with the model; a copy."""
+        return dict(self._metadata)
+
+    def save(self, path: str | os.PathLike[str] | IO[bytes], metadata: Mapping[str, Any] | None = None) -> None:
+        """Write the model to a file that `onepass.load` reads; going on from there gives the same bits as never having stopped.
+
+        `path` may also be a file that is open for writing, in binary mode. `metadata` is a dict of your own, of what JSON holds;
+        the loaded model has it as `metadata_`. By default it is that of the file that this model was loaded from.
+        """
+        header, arrays = self._pack()
+        _check_parameters(header)
+        header, arrays = _with_names(header, arrays)
+        facts = dict(self._metadata if metadata is None else metadata)
+        about = {"format": FORMAT, "version": _version(), "metadata": facts}
+        try:
+            json.dumps(facts)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ValueError(f"The metadata can't be saved ({error}): they may hold numbers, text, lists and dicts.") from None
+        content = save(arrays, {"onepass": json.dumps({**about, **header})})
+        if isinstance(path, str | os.PathLike):
+            replace_file(Path(path), content)
+        else:
+            path.write(content)
+        self._metadata = facts
+
+
+def _version() -> str | None:
+    """The version of onepass that writes."""
+    try:
+        return version("onepass")
+    except PackageNotFoundError:  # run from its sources
+        return None
 
 
 def _check_parameters(header: dict[str, Any]) -> None:
@@ -96,22 +137,36 @@ def replace_file(path: Path, content: bytes) -> None:
         os.close(folder)
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
+def read(path: str | os.PathLike[str] | IO[bytes]) -> tuple[dict[str, Any], dict[str, Array]]:
     """The header and the arrays of a model file."""
+    if not isinstance(path, str | os.PathLike):
+        with tempfile.NamedTemporaryFile() as aside:  # safetensors wants a file that it can map
+            shutil.copyfileobj(path, aside)
+            aside.flush()
+            return _read(aside.name, name_of(path))
     with open(path, "rb"):  # the usual errors for a file that is not there or may not be read
         pass
+    return _read(os.fspath(path), name_of(path))
+
+
+def _read(path: str, name: str) -> tuple[dict[str, Any], dict[str, Array]]:
     try:
-        with safe_open(os.fspath(path), framework="numpy") as file:
+        with safe_open(path, framework="numpy") as file:
             header = dict(json.loads((file.metadata() or {})["onepass"]))
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
     except (SafetensorError, AttributeError, KeyError, RecursionError, TypeError, ValueError, OSError) as error:
-        raise ModelFileError(f"{os.fspath(path)} is not a model file of onepass ({type(error).__name__}: {error}).") from None
+        raise ModelFileError(f"{name} is not a model file of onepass ({type(error).__name__}: {error}).") from None
     if header.get("format") not in READABLE:
         raise ModelFileError(
-            f"{os.fspath(path)} has model format {header.get('format')!r}; this version of onepass reads formats up to {FORMAT}."
+            f"{name} has model format {header.get('format')!r}; this version of onepass reads formats up to {FORMAT}."
             " Use the version that wrote it."
         )
     return header, arrays
+
+
+def name_of(path: str | os.PathLike[str] | IO[bytes]) -> str:
+    """What messages call a file."""
+    return os.fspath(path) if isinstance(path, str | os.PathLike) else str(getattr(path, "name", "the open file"))
 
 
 def pack_state(state: State) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from onepass.cli.data import load, widen
-from onepass.cli.models import build, known_task, settings_of, shared, task_of
+from onepass.cli.models import build, known_task, resolved, settings_of, shared, task_of
 from onepass.cli.options import MISSING, SCALE, SEED, TASK, Names, Picture, Target, reading
 from onepass.cli.output import progress, save_figure, show
 
@@ -76,7 +76,8 @@ def compare(
     if len(tasks) == 2:
         raise click.UsageError("--learners names classifiers and regressors; they can't be compared with each other.")
     task = task or next(iter(tasks), None)
-    (X, y), tests = load(data, task, options, test)
+    held = load(data, task, options, test)
+    X, y, tests = held.X, held.y, held.tests
     if tests is not None:
         widen(X, tests[0])
     if whole:
@@ -84,8 +85,9 @@ def compare(
             raise click.UsageError(f"--whole: {data} has no test part.")
         X, y, tests = stack(X, tests[0]), np.concatenate([y, tests[1]]), None
     task = task or task_of(y)
-    given = shared(settings_of(settings), learners, task)
-    models = {name: build(name, task, given[name], scale=scale, seed=seed) for name in learners}
+    meant = {name: resolved(name, held.about["kind"], task) for name in learners}
+    given = shared(settings_of(settings), meant, task)
+    models = {name: build(meant[name], task, given[name], **held.about, scale=scale, seed=seed) for name in learners}
     with progress() as display:
         bar = display.add_task("comparing", total=None, facts="")
 

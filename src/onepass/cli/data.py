@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
+
+from onepass.cli.models import MIXED, NUMBERS, SPARSE
 
 FILLS: dict[str, str | float] = {"mean": "mean", "zero": 0.0}  # what --missing fills in
 
@@ -15,10 +18,17 @@ def opened(data: str, task: str | None, options: dict[str, Any]) -> Any:
     is filled in is kept missing up to then."""
     from onepass import streams
     from onepass.streams.opening import TABLES, guess
+    from onepass.streams.tables import IfThere
 
-    table = (options["format"] or guess(data)) in TABLES
-    own = {"missing": "keep"} if options.get("missing") in FILLS else {}
-    return streams.open(data, task=task, **options | own | ({"features": None} if table else {}))
+    given = dict(options)
+    given["text"] = [*options["text"], *given.pop("categories")]
+    if options["missing"] in FILLS:
+        given["missing"] = "keep"
+    if (options["format"] or guess(data)) in TABLES:
+        given["features"] = None
+    elif isinstance(options["label"], IfThere):  # of the table that the model was learned from
+        given |= {"label": None, "drop": ()}
+    return streams.open(data, task=task, **given)
 
 
 def say_notes(stream: Any, said: int = 0) -> int:
@@ -35,24 +45,53 @@ def is_named(data: str) -> bool:
     return data in datasets.names() and not Path(data).exists()
 
 
-def load(
-    data: str, task: str | None, options: dict[str, Any], test: str | None = None
-) -> tuple[tuple[Any, Any], tuple[Any, Any] | None]:
-    """The data, and the test data or else its own test part if it has one. Strings are hashed here, once for all passes."""
-    from onepass import Hasher, datasets
-    from onepass.cli.fitting import hashed_to
+@dataclass(frozen=True)
+class Held:
+    """Data in memory: rows, labels, what to test on, and what `build` has to know of it."""
 
+    X: Any
+    y: Any
+    tests: tuple[Any, Any] | None
+    about: dict[str, Any]
+
+
+def load(data: str, task: str | None, options: dict[str, Any], test: str | None = None) -> Held:
+    """The data, and the test data or else its own test part if it has one."""
+    import scipy.sparse as sp
+
+    from onepass import datasets
+    from onepass.evaluate.feeding import refuse_strings
+
+    tests = None
+    if test is not None:
+        chunks = chunks_of(test, task, options)
+        tests = _joined(chunks)
+        tested = chunks[0]
     if not is_named(data):
         chunks = chunks_of(data, task, options)
-        hashed = hashed_to(chunks[-1], options["features"])
-        hasher = None if hashed is None else Hasher(n_features=hashed)
-        return _joined(chunks, hasher), None if test is None else _joined(chunks_of(test, task, options), hasher)
+        known = about(chunks[-1], options)
+        if tests is not None and known["kind"] != MIXED:
+            refuse_strings(tested)
+        return Held(*_joined(chunks), tests, known)
     dataset = datasets.load(data)
     if isinstance(dataset.X, list):
-        raise ValueError(f"the data set {data} holds texts; make numbers of them first, for example with onepass.Hasher")
-    if test is not None:
-        return (dataset.X, dataset.y), _joined(chunks_of(test, task, options), None)
-    return (dataset.X, dataset.y), None if dataset.y_test is None else (dataset.X_test, dataset.y_test)
+        raise ValueError(f"the data set {data} holds texts; make numbers of them first, for example with onepass.Text")
+    own = None if dataset.y_test is None else (dataset.X_test, dataset.y_test)
+    return Held(dataset.X, dataset.y, tests or own, {"kind": SPARSE if sp.issparse(dataset.X) else NUMBERS})
+
+
+def about(chunk: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """What `build` has to know of data that has such chunks."""
+    from onepass.cli.fitting import kind_of, strings_of
+
+    kind = kind_of(chunk, options)
+    fill = FILLS.get(options["missing"]) if kind != SPARSE else None
+    return {
+        "kind": kind,
+        "fill": fill,
+        "features": options["features"],
+        **(strings_of(chunk, options) if kind == MIXED else {}),
+    }
 
 
 def chunks_of(data: str, task: str | None, options: dict[str, Any]) -> list[Any]:
@@ -64,17 +103,15 @@ def chunks_of(data: str, task: str | None, options: dict[str, Any]) -> list[Any]
     return chunks
 
 
-def _joined(chunks: list[Any], hasher: Any) -> tuple[Any, Any]:
-    """The rows and labels of chunks, hashed if there is something to do so."""
+def _joined(chunks: list[Any]) -> tuple[Any, Any]:
+    """The rows and labels of chunks."""
+    import narwhals.stable.v2 as nw
     import numpy as np
     import scipy.sparse as sp
 
-    from onepass.evaluate.feeding import refuse_strings, rows_for
-
-    y = np.concatenate([chunk.y for chunk in chunks])
-    if hasher is None:
-        refuse_strings(chunks[0])
-    parts = [chunk.X if hasher is None else hasher.transform(rows_for(hasher, chunk)) for chunk in chunks]
+    parts, y = [chunk.X for chunk in chunks], np.concatenate([chunk.y for chunk in chunks])
+    if nw.dependencies.is_into_dataframe(parts[0]):
+        return nw.concat([nw.from_native(part, eager_only=True) for part in parts]).to_native(), y
     if not sp.issparse(parts[0]):
         return np.concatenate(parts), y
     widen(*parts)

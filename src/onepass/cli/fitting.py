@@ -1,34 +1,57 @@
-"""Data for models that have learned already: the right columns, the right width, and how well they predict."""
+"""Data and models that fit each other: what kind of data it is, and how well a model that has learned already predicts it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
+import scipy.sparse as sp
 
-from onepass.evaluate.feeding import has_strings, hasher_of, rows_for, steps_of
-from onepass.stages.hashing import BUCKETS
+from onepass.cli.models import MIXED, NUMBERS, SPARSE
+from onepass.evaluate.feeding import has_strings, rows_for, steps_of
+from onepass.stages.table import LOOKS_LIKE_A_DATE
 from onepass.streams import Chunk
 
+WORDS = 4  # in the mean of a column's values, and it holds texts
+SAME = 0.5  # of the values that come again at the most, in a column of texts
 
-def hashed_to(chunk: Chunk, features: int | None) -> int | None:
-    """The number of features that the strings of a table are hashed to; None for data that has none, which is as wide as it is."""
-    if has_strings(chunk):
-        return features or BUCKETS
-    if features not in (None, chunk.X.shape[1]):
-        raise ValueError(f"the data has {chunk.X.shape[1]} features, but --features says {features}")
-    return None
+
+def kind_of(chunk: Chunk, options: dict[str, Any]) -> str:
+    """What kind of data a stream holds, by its first chunk."""
+    if sp.issparse(chunk.X):
+        return SPARSE
+    if has_strings(chunk) or options["text"] or options["categories"]:
+        return MIXED
+    if options["features"] not in (None, chunk.X.shape[1]):
+        raise ValueError(f"the data has {chunk.X.shape[1]} features, but --features says {options['features']}")
+    return NUMBERS
+
+
+def strings_of(chunk: Chunk, options: dict[str, Any]) -> dict[str, list[str]]:
+    """The columns of texts and of categories: those that were named, and what the others look like. Dates are neither."""
+    found = {"text": list(options["text"]), "categories": list(options["categories"])}
+    if not has_strings(chunk):
+        return found
+    frame = nw.from_native(chunk.X, eager_only=True)
+    for name in (name for name in frame.columns if frame[name].dtype == nw.String):
+        values = [value for value in frame[name].to_list() if value and value.strip()]
+        if name in options["text"] or name in options["categories"] or not values or LOOKS_LIKE_A_DATE.match(values[0]):
+            continue
+        plainly = np.mean([len(value.split()) for value in values]) >= WORDS and len(set(values)) > SAME * len(values)
+        found["text" if plainly else "categories"].append(name)
+    return found
 
 
 def width_of(model: Any, features: int | None = None) -> int | None:
     """The number of features to read for a model, if it was not said; None if the data may decide."""
-    hasher = hasher_of(model)
-    if hasher is not None:
-        if features not in (None, hasher.n_features):
-            raise ValueError(f"the model hashes strings to {hasher.n_features} features, not {features}; leave --features out")
+    first = steps_of(model)[0]
+    if getattr(first, "_takes_raw", False):
+        if features not in (None, first.n_features):
+            raise ValueError(f"the model hashes strings to {first.n_features} features, not {features}; leave --features out")
         return None
-    state = steps_of(model)[0]._latest()
+    state = first._latest()
     return features or (None if state is None or state.grow_features or state.names is not None else state.n_features)
 
 
@@ -37,9 +60,11 @@ def fills(model: Any) -> bool:
     return bool(steps_of(model)[0]._takes_missing)
 
 
-def predictions(model: Any, stream: Iterable[Chunk]) -> Iterator[tuple[Any, Any, Any]]:
-    """Rows, labels (or None) and predictions, chunk by chunk."""
-    for chunk in stream:
+def predictions(model: Any, stream: Iterable[Chunk], check: Callable[[], None]) -> Iterator[tuple[Any, Any, Any]]:
+    """Rows, labels (or None) and predictions, chunk by chunk; the stream is checked when the first is there."""
+    for i, chunk in enumerate(stream):
+        if i == 0:
+            check()
         X = rows_for(model, chunk)
         yield X, chunk.y, model.predict(X)
 
@@ -74,7 +99,7 @@ class Errors:
 def test(model: Any, task: str, stream: Iterable[Chunk]) -> dict[str, float]:
     """The errors of a model on a stream."""
     errors = Errors(task)
-    for _, y, predicted in predictions(model, stream):
+    for _, y, predicted in predictions(model, stream, lambda: None):
         if y is None:
             raise ValueError("the test data has no labels")
         errors.add(y, predicted)

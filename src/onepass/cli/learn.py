@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from onepass.cli.data import FILLS, opened, say_notes
+from onepass.cli.data import about, opened, say_notes
 from onepass.cli.models import build, classes_from, known_task, settings_of, task_of, task_of_model
-from onepass.cli.options import FILLED, LEARNER, SCALE, SEED, SET, TASK, Names, Picture, Target, reading
+from onepass.cli.options import LEARNER, MISSING, SCALE, SEED, SET, TASK, Duration, Names, Picture, Target, reading
+from onepass.cli.origin import added, as_before, check_columns, head_of, origin_of, rows_before
 from onepass.cli.output import facts, metric, plain, progress, save_figure, show, speed
 
 METRICS = {"classification": ["mistake_rate"], "regression": ["mae", "rmse"]}
+MANY_LABELS, OFTEN = 200, 10  # so many texts, and each but so many times: is that the label?
 DECIDED = {
     "learner": "--learner",
     "settings": "--set",
@@ -27,6 +29,9 @@ DECIDED = {
     "classes": "--classes",
     "task": "--task",
     "seed": "--seed",
+    "missing": "--missing",
+    "text": "--text",
+    "categories": "--categories",
 }
 
 
@@ -36,12 +41,15 @@ DECIDED = {
 @SET
 @SCALE
 @reading
-@FILLED
+@MISSING
 @TASK
 @click.option("--classes", type=Names(), metavar="LABELS", help="All labels: a,b.  [default: new ones may appear at any time]")
 @click.option("--test", metavar="FILE", help="Data to predict afterwards.")
 @click.option("--save", type=Target(), metavar="MODEL", help="Where to write the model; Ctrl-C saves what was learned so far.")
-@click.option("--resume", metavar="MODEL", help="A saved model to continue with.")
+@click.option("--checkpoint", type=Duration(), metavar="TIME", help="How often to save on the way: 30s, 5m, 1h.")
+@click.option("--resume", metavar="MODEL", help="A saved model to continue with; in the file it stopped in, from that row on.")
+@click.option("--again", is_flag=True, help="With --resume: begin with the first row of DATA in any case.")
+@click.option("--follow", is_flag=True, help="Wait for more when DATA is at its end, until Ctrl-C.")
 @click.option("--plot", type=Picture(), metavar="PNG", help="Where to draw the learning curve.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 @SEED
@@ -57,7 +65,10 @@ def learn(
     classes: tuple[str, ...] | None,
     test: str | None,
     save: Path | None,
+    checkpoint: float | None,
     resume: str | None,
+    again: bool,
+    follow: bool,
     plot: Path | None,
     as_json: bool,
     seed: int,
@@ -65,52 +76,70 @@ def learn(
 ) -> None:
     """Learn from DATA in one pass, and show how well each example was predicted before it was learned from.
 
-    DATA is a file of LIBSVM text, CSV, TSV, Parquet, JSON lines or .npz, plain or compressed; - is standard input. Strings
-    in tables are hashed. The default learner, pa1, is fast and needs no scaling; pamo learns curved boundaries, and works best
-    with --scale standard.
+    DATA is a file of LIBSVM text, CSV, TSV, Parquet, JSON lines or .npz, plain or compressed; - is standard input. Tables may hold
+    numbers, categories, dates and sentences, and may lack values.
     """
     import onepass
     from onepass import evaluate
-    from onepass.cli.fitting import fills, hashed_to, width_of
     from onepass.cli.fitting import test as errors_on
+    from onepass.cli.fitting import width_of
 
-    given = settings_of(settings)
+    if checkpoint is not None and save is None:
+        raise click.UsageError("--checkpoint needs --save, which says where.", context)
+    if again and resume is None:
+        raise click.UsageError("--again goes with --resume.", context)
+    given, guessed, origin, before = settings_of(settings), task is None, dict[str, Any](), 0
     if resume is None:
         model, task = None, task or known_task(learner)
     else:
         _refuse_decided(context)
         model = onepass.load(resume)
-        task = task_of_model(model)
-        if options["missing"] in FILLS:
-            raise click.UsageError(
-                "--resume goes on with a model as it is; it fills in what is missing if it was told to.", context
-            )
-        if fills(model) and options["missing"] == "error":
-            options["missing"] = "keep"
+        task, origin = task_of_model(model), origin_of(model)
+        options = as_before(context, origin, options)
         options["features"] = width_of(model, options["features"])
+        before = 0 if again else rows_before(origin, data)
 
-    with opened(data, task, options) as stream, Interruptions() as interruptions:
+    with opened(data, task, {**options, "skip_rows": before, "follow": follow}) as stream, Interruptions() as interruptions:
         chunks = interruptions.until_pressed(stream)
         first = next(chunks, None)
-        if first is None:
+        if first is None and interruptions.pressed:
             click.echo("onepass: interrupted before a first chunk was complete; nothing was learned or saved", err=True)
-            context.exit(130)
+            context.exit(interruptions.code)
+        if first is None:
+            raise ValueError(
+                f"the model has learned from all {before:,} rows of {stream.name} already; say --again to learn from them once more"
+            )
         if first.y is None:
             raise ValueError(f"{stream.name} has no labels to learn from")
+        if before:
+            click.echo(f"onepass: going on after row {before:,} of {stream.name}, where the model stopped", err=True)
         task = task or task_of(first.y)
         if model is None:
+            if guessed:
+                _question(first.y, stream)
             labels = None if classes is None else classes_from(first.y, classes)
-            hashed = hashed_to(first, options["features"])
-            fill = FILLS.get(options["missing"])
-            model = build(learner, task, given, hashed=hashed, fill=fill, scale=scale, seed=seed, classes=labels)
+            known = about(first, options)
+            for name in set(known.get("text", ())) - set(options["text"]):
+                click.echo(f"onepass: {name!r} holds texts, learned word by word; --categories {name} says otherwise", err=True)
+            options |= {name: known[name] for name in ("text", "categories") if name in known}
+            model = build(learner, task, given, **known, scale=scale, seed=seed, classes=labels)
+        else:
+            check_columns(origin, stream)
         said = say_notes(stream)
         start = perf_counter()
+        head = list(head_of(data)) if Path(data).is_file() else None
         with progress() as display:
             watched = _Watched(chain([first], chunks), stream, display)
-            with _saving_on_error(model, watched, save):
-                result = evaluate.prequential(model, watched, METRICS[task], callback=_report(display))
+
+            def save_to(path: Path) -> None:
+                model.save(path, {**model.metadata_, "origin": _origin(watched, stream, options, head, before, origin)})
+
+            watched.keep_saving(checkpoint, save, save_to)
+            with _saving_on_error(watched, save, save_to):
+                result = evaluate.prequential(model, watched, METRICS[task], callback=watched.report)
+                watched.report(result.n, result.metrics)
         if save is not None:
-            model.save(save)
+            save_to(save)
         say_notes(stream, said)
     size, seconds = stream.position.bytes or 0, perf_counter() - start
 
@@ -140,7 +169,33 @@ def learn(
     if interruptions.pressed:
         saved = "nothing was saved" if save is None else f"what was learned so far is in {save}"
         click.echo(f"onepass: interrupted after {result.n:,} examples; {saved}", err=True)
-        context.exit(130)
+        context.exit(interruptions.code)
+
+
+def _question(y: Any, stream: Any) -> None:
+    """Ask about labels that are more likely names or sentences than classes."""
+    if y.dtype.kind == "U" and (distinct := len(set(y.tolist()))) > max(MANY_LABELS, len(y) // OFTEN):
+        raise ValueError(
+            f"the label {stream.about.get('label')!r} of {stream.name} has {distinct:,} different values in the first {len(y):,} rows."
+            " Say --label COLUMN if it is another column, or --task classification if these are the classes"
+        )
+
+
+def _origin(
+    watched: Any, stream: Any, options: dict[str, Any], head: Any, before: int, origin: dict[str, Any]
+) -> dict[str, Any]:
+    """What to keep of where the model learned."""
+    kept = {name: options[name] for name in ("text", "categories", "missing", "zero_based")}
+    position = {"rows": before + watched.examples, "bytes": stream.position.bytes}
+    return {
+        "file": stream.name,
+        "head": head,
+        "position": position,
+        "rows": origin.get("rows", 0) + watched.examples,
+        "metrics": added(origin.get("metrics", {}), *watched.measured),
+        **{key: stream.about[key] for key in ("label", "columns", "dropped") if key in stream.about},
+        "options": {**kept, "label": stream.about.get("label"), "drop": stream.about.get("dropped", [])},
+    }
 
 
 def _refuse_decided(context: click.Context) -> None:
@@ -150,22 +205,24 @@ def _refuse_decided(context: click.Context) -> None:
 
 
 class Interruptions:
-    """Ctrl-C ends the wait for data at once, but never cuts learning short: the chunk at hand is finished first."""
+    """Ctrl-C, and a request to end, end the wait for data at once, but never cut learning short: the chunk at hand is finished."""
 
     def __init__(self) -> None:
         self.pressed = False
+        self.code = 0  # to exit with, as other programs do that a signal ends
         self._waiting = False
 
     def __enter__(self) -> Interruptions:
-        self._before = signal.signal(signal.SIGINT, self._note)
+        self._before = {number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)}
         return self
 
     def __exit__(self, *_: object) -> None:
-        signal.signal(signal.SIGINT, self._before)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
-    def _note(self, *_: object) -> None:
+    def _note(self, number: int, _: object) -> None:
         ends_the_wait = self._waiting and not self.pressed
-        self.pressed = True
+        self.pressed, self.code = True, 128 + number
         if ends_the_wait:
             raise KeyboardInterrupt
 
@@ -185,26 +242,42 @@ class Interruptions:
 
 
 @contextmanager
-def _saving_on_error(model: Any, watched: _Watched, path: Path | None) -> Iterator[None]:
+def _saving_on_error(watched: _Watched, path: Path | None, save_to: Callable[[Path], None]) -> Iterator[None]:
     """If the data can't be read to its end, save what was learned from the rows before, and let the error say so."""
     try:
         yield
     except Exception as error:
-        learned = watched.examples
-        if path is not None and learned:
+        if path is not None and watched.examples:
             try:
-                model.save(path)
-                error.add_note(f"(what was learned from the {learned:,} examples before is in {path})")
+                save_to(path)
+                error.add_note(f"(what was learned from the {watched.examples:,} examples before is in {path})")
             except OSError as failure:
-                error.add_note(f"(what was learned from the {learned:,} examples before can't be saved: {failure})")
+                error.add_note(f"(what was learned from the {watched.examples:,} examples before can't be saved: {failure})")
         raise
 
 
 class _Watched:
-    """The same chunks, shown on the display as they are handed out. `examples` counts those that were dealt with."""
+    """The same chunks, shown on the display as they are handed out. `examples` counts those that were dealt with, and `measured` has
+    the metrics of as many of them as were accounted for."""
 
     def __init__(self, chunks: Any, stream: Any, display: Any) -> None:
         self.chunks, self.stream, self.display, self.examples = chunks, stream, display, 0
+        self.measured: tuple[int, dict[str, float]] = 0, {}
+        self._save: Callable[[], None] = lambda: None
+
+    def keep_saving(self, seconds: float | None, path: Path | None, save_to: Callable[[Path], None]) -> None:
+        """Save after the chunk at hand whenever so much time has passed."""
+        if seconds is None or path is None:
+            return
+        due = monotonic() + seconds
+
+        def save() -> None:
+            nonlocal due
+            if monotonic() >= due:
+                save_to(path)
+                due = monotonic() + seconds
+
+        self._save = save
 
     def __iter__(self) -> Iterator[Any]:
         start = perf_counter()
@@ -212,20 +285,17 @@ class _Watched:
         for chunk in self.chunks:
             yield chunk
             self.examples += len(chunk)
+            self._save()
             seconds, read = perf_counter() - start, chunk.position.bytes or 0
             rates = f"{speed(self.examples / seconds)} examples/s · {read / seconds / 1e6:.0f} MB/s"
             self.display.update(bar, completed=read, facts=f"{self.examples:,} examples · {rates}")
 
-
-def _report(display: Any) -> Any:
-    """A callback that shows the first metric beside the bar."""
-
-    def report(n: int, metrics: dict[str, float]) -> None:
+    def report(self, n: int, metrics: dict[str, float]) -> None:
+        """Take note of the metrics, and show the first of them beside the bar."""
+        self.measured = n, metrics
         name, value = next(iter(metrics.items()))
-        for task in display.tasks:
-            display.update(task.id, description=f"{name.replace('_', ' ')} {metric(name, value)}")
-
-    return report
+        for task in self.display.tasks:
+            self.display.update(task.id, description=f"{name.replace('_', ' ')} {metric(name, value)}")
 
 
 def _draw(result: Any, path: Path) -> None:

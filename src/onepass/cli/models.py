@@ -34,6 +34,9 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "sop": ("SecondOrderPerceptron", {}),
 }
 ENDINGS = ("Classifier", "Regressor")
+AUTO = "auto"
+NUMBERS, MIXED, SPARSE = "numbers", "mixed", "sparse"  # kinds of data: arrays, tables with more than numbers, sparse rows
+HASHED = 2**18  # columns for what is not a number
 FEW = 100  # distinct whole numbers that may still be classes
 
 
@@ -124,6 +127,8 @@ def find(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def known_task(name: str) -> str | None:
     """The task that a learner's name decides, if it does; an error if there is no such learner."""
+    if name == AUTO:
+        return None
     classes, _ = find(name)
     return next(iter(classes)) if len(classes) == 1 else None
 
@@ -143,9 +148,9 @@ def check_names(cls: Any, names: Iterable[str]) -> None:
         raise click.UsageError(f"{cls.__name__} has no parameter {unknown[0]!r}. It has: {', '.join(parameters)}.")
 
 
-def shared(settings: dict[str, Any], names: Iterable[str], task: str) -> dict[str, dict[str, Any]]:
-    """For each learner those of the settings that it has; an error for one that none of them has."""
-    parameters = {name: set(inspect.signature(class_for(name, task)).parameters) for name in names}
+def shared(settings: dict[str, Any], names: dict[str, str], task: str) -> dict[str, dict[str, Any]]:
+    """For each learner, by what it is called, those of the settings that it has; an error for one that none of them has."""
+    parameters = {called: set(inspect.signature(class_for(name, task)).parameters) for called, name in names.items()}
     if unknown := [key for key in settings if not any(key in own for own in parameters.values())]:
         raise click.UsageError(f"None of the learners has a parameter {unknown[0]!r}.")
     return {name: {key: value for key, value in settings.items() if key in own} for name, own in parameters.items()}
@@ -179,24 +184,35 @@ def classes_from(y: Any, names: tuple[str, ...]) -> list[Any]:
     return list(names) if y.dtype.kind in "US" else [literal(name) for name in names]
 
 
+def resolved(name: str, kind: str, task: str) -> str:
+    """The learner that a name means for data of a kind; "auto" means one that does well on most of it."""
+    if name != AUTO:
+        return name
+    return ("pamo-auto" if kind == NUMBERS else "arow") if task == "classification" else "pamo"
+
+
 def build(
     name: str,
     task: str,
     settings: dict[str, Any] | None = None,
     *,
-    hashed: int | None = None,
+    kind: str = NUMBERS,
     fill: str | float | None = None,
     scale: str = "none",
+    features: int | None = None,
+    text: Iterable[str] = (),
+    categories: Iterable[str] = (),
     seed: int = 0,
     classes: list[Any] | None = None,
 ) -> Any:
-    """A fresh model: a learner by name, and stages before it where strings are hashed, or filling or scaling is asked for.
+    """A fresh model: a learner by name, and the stages that data of this kind needs, or that were asked for.
 
     >>> build("pamo2", "classification", {"dimensions": 8}, seed=1)
     PAMOClassifier(dimensions=8, random_state=1, variant='II')
     """
-    from onepass import Hasher, Imputer, StandardScaler, Table, UnitNorm, pipeline
+    from onepass import Imputer, StandardScaler, Table, UnitNorm, pipeline
 
+    name = resolved(name, kind, task)
     cls = class_for(name, task)
     given = find(name)[1] | (settings or {})
     check_names(cls, given)
@@ -210,10 +226,14 @@ def build(
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     stages: list[Any] = []
-    if fill is not None:
-        stages.append(Imputer(fill) if hashed is None else Table(hashed, missing=fill, scale=False))
-    elif hashed is not None:
-        stages.append(Hasher(n_features=hashed))
-    if scale != "none":
-        stages.append({"standard": StandardScaler, "unit": UnitNorm}[scale]())
+    if kind == MIXED:
+        holes = "mean" if fill is None else fill
+        scaled = scale in ("auto", "standard")
+        stages.append(Table(features or HASHED, list(text), list(categories), missing=holes, scale=scaled))
+    elif fill is not None:
+        stages.append(Imputer(fill))
+    if (scale == "standard" and kind != MIXED) or (scale == "auto" and kind == NUMBERS):
+        stages.append(StandardScaler())
+    if scale == "unit" or (scale == "auto" and kind == MIXED):
+        stages.append(UnitNorm())
     return pipeline(*stages, learner) if stages else learner

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 FORMATS = ("libsvm", "csv", "tsv", "parquet", "jsonl", "npz")
 TASKS = ("classification", "regression")
-SCALES = ("standard", "unit", "none")
+SCALES = ("auto", "standard", "unit", "none")
 
 
 class Names(click.ParamType):
@@ -25,6 +26,19 @@ class Names(click.ParamType):
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> tuple[str, ...]:
         """The names as a tuple; click also passes defaults through here."""
         return value if isinstance(value, tuple) else tuple(name.strip() for name in value.split(",") if name.strip())
+
+
+class Duration(click.ParamType):
+    """A time: 30s, 5m, 2h."""
+
+    name = "time"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> float:
+        """The time in seconds."""
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", str(value))
+        if found is None or float(found[1]) == 0:
+            self.fail(f"{value!r} is no time; say 30s, 5m or 2h", parameter, context)
+        return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
 
 
 class Target(click.ParamType):
@@ -71,7 +85,7 @@ READING = (
         "--features",
         type=click.IntRange(1),
         metavar="N",
-        help="The number of features; strings are hashed to that many.  [default: as many as there are; 2**20 with strings]",
+        help="The number of features; what is not a number is hashed to that many.  [default: as many as there are; 2**18 hashed]",
     ),
     click.option("--sep", metavar="CHARACTER", help="What separates the columns of CSV.  [default: what the first rows show]"),
     click.option(
@@ -80,7 +94,14 @@ READING = (
         help="Whether CSV begins with names of columns.  [default: what the first rows show]",
     ),
     click.option(
-        "--as-text", "text", type=Names(), default=(), metavar="COLUMNS", help="Columns of CSV to read as text: a,b,c."
+        "--text", type=Names(), default=(), metavar="COLUMNS", help="Columns of sentences, to be learned word by word."
+    ),
+    click.option(
+        "--categories",
+        type=Names(),
+        default=(),
+        metavar="COLUMNS",
+        help="Columns whose values, also numbers, are names of kinds.",
     ),
     click.option(
         "--skip-bad", type=click.IntRange(0), default=0, metavar="N", help="How many lines that can't be read may be left out."
@@ -90,20 +111,16 @@ READING = (
 
 MISSING = click.option(
     "--missing",
-    type=click.Choice(("error", "skip")),
-    default="error",
+    type=click.Choice(("mean", "zero", "skip", "error")),
+    default="mean",
     show_default=True,
-    help="What to do about rows of a table with missing numbers: stop, or leave them out.",
-)
-FILLED = click.option(
-    "--missing",
-    type=click.Choice(("error", "skip", "mean", "zero")),
-    default="error",
-    show_default=True,
-    help="What to do about missing numbers of a table: stop, leave their rows out, or fill in the mean so far or 0.",
+    help="What to do about missing numbers of a table: fill in the mean so far, or 0; leave their rows out; or stop.",
 )
 LEARNER = click.option(
-    "--learner", default="pa1", show_default=True, help="A name that `onepass learners` lists: pa1, pamo, PAClassifier, ..."
+    "--learner",
+    default="auto",
+    show_default=True,
+    help="A name that `onepass learners` lists: pa1, pamo, PAClassifier, ... auto: pamo-auto for tables of numbers, else arow.",
 )
 SET = click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the learner; may be repeated."
@@ -116,9 +133,10 @@ TASK = click.option(
 SCALE = click.option(
     "--scale",
     type=click.Choice(SCALES),
-    default="none",
+    default="auto",
     show_default=True,
-    help="How to scale: each feature (standard), or each row to unit norm (unit).",
+    help="How to scale: each feature (standard), each row to unit norm (unit). auto: standard for tables; then unit as well if"
+    " they hold more than numbers; nothing else is scaled.",
 )
 SEED = click.option("--seed", type=int, default=0, show_default=True, help="The seed for everything random.")
 

@@ -9,7 +9,8 @@ import click
 
 from onepass.cli.data import opened, say_notes
 from onepass.cli.models import task_of_model
-from onepass.cli.options import MISSING, Target, reading
+from onepass.cli.options import Target, reading
+from onepass.cli.origin import as_before, check_columns, origin_of
 from onepass.cli.output import metric, plain
 
 
@@ -17,14 +18,16 @@ from onepass.cli.output import metric, plain
 @click.argument("model")
 @click.argument("data")
 @reading
-@MISSING
 @click.option("--no-label", is_flag=True, help="DATA has no column for the label.")
 @click.option("--scores", is_flag=True, help="Print scores instead of labels; those of several classes are separated by tabs.")
 @click.option("--output", type=Target(), metavar="FILE", help="Where to write.  [default: standard output]")
-def predict(model: str, data: str, no_label: bool, scores: bool, output: Path | None, **options: Any) -> None:
+@click.pass_context
+def predict(
+    context: click.Context, /, model: str, data: str, no_label: bool, scores: bool, output: Path | None, **options: Any
+) -> None:
     """Predict each example of DATA with a saved MODEL, and print one line for each.
 
-    If the data has labels, the error of the predictions is printed on standard error.
+    The model knows its columns and its label. If the data has labels, the error of the predictions is printed on standard error.
     """
     import onepass
     from onepass.cli.fitting import Errors, fills, predictions, width_of
@@ -35,14 +38,14 @@ def predict(model: str, data: str, no_label: bool, scores: bool, output: Path | 
     task = task_of_model(learned)
     if scores and task == "regression":
         raise click.UsageError("--scores is for classifiers; a regressor predicts its score.")
+    origin = origin_of(learned)
+    options = as_before(context, origin, options) | {"missing": "keep" if fills(learned) else "error"}
     options["features"] = width_of(learned, options["features"])
-    if fills(learned) and options["missing"] == "error":
-        options["missing"] = "keep"
     if no_label:
         options["label"] = False
     errors = Errors(task)
     with opened(data, task, options) as stream, click.open_file(str(output or "-"), "w") as file:
-        for X, y, predicted in predictions(learned, stream):
+        for X, y, predicted in predictions(learned, stream, lambda: check_columns(origin, stream)):
             values = learned.decision_function(X) if scores else predicted
             file.writelines(f"{plain(value)}\n" for value in values.tolist())
             if y is not None:

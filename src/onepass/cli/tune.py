@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from onepass.cli.data import chunks_of, is_named, load
-from onepass.cli.models import build, check_names, class_for, known_task, settings_of, task_of, values_of
+from onepass.cli.data import about, chunks_of, is_named, load
+from onepass.cli.models import build, check_names, class_for, known_task, resolved, settings_of, task_of, values_of
 from onepass.cli.options import LEARNER, MISSING, SCALE, SEED, SET, TASK, reading
 from onepass.cli.output import progress, show
 
@@ -55,7 +55,6 @@ def tune(
     last line that is printed has the chosen values as options for `onepass learn`.
     """
     from onepass import evaluate
-    from onepass.cli.fitting import hashed_to
     from onepass.evaluate.tables import bare
 
     given, asked = settings_of(settings), values_of(grid)
@@ -63,13 +62,14 @@ def tune(
     rows: Any
     if protocol == "stream" and not is_named(data):
         rows = chunks_of(data, task, options)
-        y, hashed = rows[0].y, hashed_to(rows[0], options["features"])
+        y, known = rows[0].y, about(rows[0], options)
     else:
-        rows, _ = load(data, task, options)
-        y, hashed = rows[1], None
+        held = load(data, task, options)
+        rows, y, known = (held.X, held.y), held.y, held.about
     task = task or task_of(y)
+    learner = resolved(learner, known["kind"], task)
     check_names(class_for(learner, task), asked)
-    model = build(learner, task, given, hashed=hashed, scale=scale, seed=seed)
+    model = build(learner, task, given, **known, scale=scale, seed=seed)
     step = f"{model.steps[-1][0]}__" if hasattr(model, "steps") else ""
     tried = {step + name: values for name, values in asked.items()} or evaluate.standard_grid(model)
     if not tried:

@@ -13,7 +13,7 @@ from onepass.base import Learner
 from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows
 from onepass.base.knowledge import Door
-from onepass.stages import Hasher, Pipeline
+from onepass.stages import Pipeline
 from onepass.streams import Chunk
 
 
@@ -26,11 +26,6 @@ def steps_of(model: Any) -> list[Any]:
     """The stages of a pipeline and its learner, or the learner alone; of an ActiveLearner, those of what it wraps."""
     inner = model if hasattr(model, "steps") else getattr(model, "learner", model)
     return [step for _, step in inner.steps] if hasattr(inner, "steps") else [inner]
-
-
-def hasher_of(model: Any) -> Hasher | None:
-    """What hashes strings in a model."""
-    return next((step for step in steps_of(model) if isinstance(step, Hasher)), None)
 
 
 def has_strings(chunk: Chunk) -> bool:
@@ -53,7 +48,7 @@ def rows_for(model: Any, chunk: Chunk) -> Any:
     """
     if getattr(steps_of(model)[0], "_takes_raw", False):
         named = chunk.names is not None or nw.dependencies.is_into_dataframe(chunk.X) or are_named(chunk.X)
-        if hasher_of(model) is not None and not named:
+        if not named and not isinstance(chunk.X, list):
             raise ValueError(
                 "the model was learned from a table with strings, by the names of its columns; the data has no names"
             )
@@ -96,5 +91,5 @@ def refuse_strings(chunk: Chunk) -> None:
     if column is not None:
         raise ValueError(
             f"the column {column!r} holds strings, and the model takes numbers only: leave the column out, or learn a new model that"
-            " begins with onepass.Hasher, as `onepass learn` does"
+            " begins with onepass.Table, as `onepass learn` does"
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -19,7 +18,7 @@ from onepass.base.engine import Piece
 from onepass.base.estimator import are_named
 from onepass.base.inputs import BLOCK_ROWS, Rows, one_row, rows_of
 from onepass.base.knowledge import WHOLE, Door
-from onepass.base.saving import pack_steps, write
+from onepass.base.saving import Saved, pack_steps
 from onepass.base.state import Array
 from onepass.base.tasks import table_door
 from onepass.base.writing import guarded, one_lock, steadily
@@ -49,7 +48,7 @@ def _learner_has(name: str) -> Any:
     return available_if(lambda self: hasattr(self.learner, name))
 
 
-class Pipeline(_BaseComposition):
+class Pipeline(Saved, _BaseComposition):
     """Stages, then a learner, with the learner's methods. Make one with :func:`pipeline`.
 
     While learning, each row passes the stages as they were before it; then the learner, and then the stages, learn from it.
@@ -357,10 +356,6 @@ class Pipeline(_BaseComposition):
         return self._read(lambda states: self.learner.score(self._seen(X, states), y, sample_weight))
 
     # --- files ---
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that `onepass.load` reads."""
-        write(path, *self._pack())
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
         self._check_steps()

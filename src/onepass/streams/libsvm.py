@@ -368,8 +368,9 @@ def _cut(rows: Rows, start: int, end: int) -> Rows:
     return Rows(rows.labels[start:end], rows.lines[start:end], indptr, rows.indices[entries], rows.values[entries])
 
 
-def _groups(pieces: Iterable[_Piece], chunk: int) -> Iterator[tuple[list[Rows], int]]:
-    """The rows of each chunk, in as many parts as there are pieces that they come from, and the raw bytes read so far."""
+def _groups(pieces: Iterable[_Piece], chunk: int, at_once: bool) -> Iterator[tuple[list[Rows], int]]:
+    """The rows of each chunk, in as many parts as there are pieces that they come from, and the raw bytes read so far. With `at_once`
+    no chunk waits for the next piece."""
     parts: list[Rows] = []
     held = read = 0
     for rows, read, error in pieces:
@@ -379,7 +380,7 @@ def _groups(pieces: Iterable[_Piece], chunk: int) -> Iterator[tuple[list[Rows], 
             parts.append(_cut(rows, start, end))
             held += end - start
             start = end
-            if held == chunk:
+            if held == chunk or (at_once and end == size):
                 yield parts, read
                 parts, held = [], 0
         if error is not None:
@@ -393,7 +394,7 @@ def read(file: Any, raw: Any, name: str, chunk: int, features: int | None, zero_
     done, width = 0, features or 0
     parser = _Parser(name, features, zero_based)
     with closing(in_order(windows(file, raw, chunk, parser.spare), parser.piece, workers)) as pieces:
-        for parts, read_bytes in _groups(pieces, chunk):
+        for parts, read_bytes in _groups(pieces, chunk, file.follow):
             labels, indices, values = (
                 of_parts[0] if len(parts) == 1 else np.concatenate(of_parts)
                 for of_parts in zip(*((part.labels, part.indices, part.values) for part in parts), strict=True)

@@ -23,12 +23,13 @@ class Lines:
 
     def __init__(self, file: Any) -> None:
         self._file = file
+        self.follows, self.pause = file.follow, file.pause
         self._filled = 0
         self.data = np.empty(2 * BLOCK, dtype=np.uint8)
         self.start = self.end = 0
 
     def fill(self) -> bool:
-        """Read on, keeping what follows `start`. False if there is nothing more."""
+        """Read on, keeping what follows `start`. False if there is nothing more, or nothing yet in a file that is followed."""
         before = self.end - self.start
         kept = self.data[self.start : self._filled]
         if len(kept) + BLOCK + SPARE > len(self.data):
@@ -40,7 +41,7 @@ class Lines:
                 self.data = np.concatenate([self.data, np.empty_like(self.data)])
             read = self._file.readinto(self.data.data[self._filled : self._filled + BLOCK])
             if not read:
-                return self._finish()
+                return not self._file.follow and self._finish()
             self.end = max(self.end, after_last_newline(self.data, self._filled, self._filled + read))
             self._filled += read
         return True
@@ -89,7 +90,11 @@ def windows(file: Any, raw: Any, chunk: int, spare: deque[Any]) -> Generator[Win
             if filled == len(data) - SPARE:
                 data = np.concatenate([data, np.empty_like(data)])
             read = file.readinto(data.data[filled:-SPARE])
-            if not read:
+            if not read and file.follow:
+                if lines:
+                    break
+                file.pause()
+            elif not read:
                 more = False
                 if filled > 0 and data[filled - 1] != NEWLINE:
                     data[filled] = NEWLINE

@@ -48,6 +48,8 @@ def open(
     text: Sequence[str] = (),
     missing: str = "error",
     skip_bad: int = 0,
+    skip_rows: int = 0,
+    follow: bool = False,
 ) -> Stream:
     """Read data in chunks, in memory that does not grow with the data.
 
@@ -88,6 +90,11 @@ def open(
         `onepass.Imputer` or `onepass.Table`), or nothing, as if they were not there.
     skip_bad : int
         So many lines of CSV or JSON that can't be read are left out; one more is an error.
+    skip_rows : int
+        So many rows were read before: the first chunk begins with the one after them.
+    follow : bool
+        Whether to wait for more at the end of a text file that is not packed, until somebody stops it. A chunk then ends where the
+        file does for the time being, and a line that has no end yet is waited for.
 
     Returns
     -------
@@ -116,24 +123,32 @@ def open(
         raise ValueError(f"missing={missing!r}: it must be one of {', '.join(tables.MISSING)}")
     if sep is not None and (len(sep) != 1 or not sep.isascii() or sep in '"\r\n'):
         raise ValueError(f"sep={sep!r}: it must be one character")
-    if skip_bad < 0:
-        raise ValueError(f"skip_bad={skip_bad}: it must not be negative")
+    for given, count in (("skip_bad", skip_bad), ("skip_rows", skip_rows)):
+        if count < 0:
+            raise ValueError(f"{given}={count}: it must not be negative")
     if isinstance(text, str):
         raise TypeError(f"text={text!r}: it must be a list of names; say [{text!r}]")
     if isinstance(drop, str):
         raise TypeError(f"drop={drop!r}: it must be a list of names; say [{drop!r}]")
     if not (isinstance(source, str | os.PathLike) or hasattr(source, "read")):
-        return _open_memory(source, chunk, label, drop, features, task, threads, missing)
+        if follow:
+            raise ValueError("follow=True is for files: data in memory does not grow")
+        return _open_memory(source, chunk, label, drop, features, task, threads, missing, skip_rows)
 
     place = Source(source)
     kind = format or guess(place.name)
     delimiter = sep or ("\t" if kind == "tsv" or guess(place.name) == "tsv" else None)
     notes: list[str] = []
+    about: dict[str, Any] = {}
+    if follow and kind in ("parquet", "npz"):
+        raise ValueError(f"follow=True is for text files; {kind} files do not grow")
     if kind in ("libsvm", "npz"):
         _refuse_columns(label, drop, f"{kind} files")
 
     def choose(schema: Mapping[str, Any], more: list[str]) -> tables.Columns:
-        return tables.Columns(schema, place.name, label, [*drop, *more], features, task, missing)
+        columns = tables.Columns(schema, place.name, label, [*drop, *more], features, task, missing)
+        about.update(label=columns.label, columns=columns.kinds, dropped=[*drop, *more])
+        return columns
 
     def read() -> Chunks:
         with place.open() as raw:
@@ -145,7 +160,7 @@ def open(
                 else:
                     yield from tables.read_parquet(raw, place.name, chunk, choose)
                 return
-            file = Unpacked(raw, place.name)
+            file = Unpacked(raw, place.name, follow)
             if kind == "libsvm":
                 yield from libsvm.read(file, raw, place.name, chunk, features, zero_based, WORKERS if threads else 0)
             else:
@@ -153,7 +168,8 @@ def open(
                 form = tables.Json(place.name) if kind == "jsonl" else tables.Csv(place.name, delimiter, header, text, notes)
                 yield from tables.read_text(file, raw, place.name, chunk, form, choose, tables.Bad(skip_bad, notes))
 
-    return Stream(read, place.name, place.size, place.once, threads and kind != "libsvm", notes)  # which has threads of its own
+    threads = threads and kind != "libsvm"  # which has threads of its own
+    return Stream(read, place.name, place.size, place.once, threads, notes, about, skip_rows)
 
 
 def guess(name: str) -> str:
@@ -176,15 +192,18 @@ def _open_memory(
     task: str | None,
     threads: bool,
     missing: str,
+    skip_rows: int,
 ) -> Stream:
     X, y = source if isinstance(source, tuple) and len(source) == 2 else (source, None)
     y = None if y is None else np.asarray(y)
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         columns = tables.Columns(frame.schema, "the table", label if y is None else False, drop, features, task, missing)
-        return Stream(partial(tables.cut_frame, frame, y, "the table", chunk, columns), "the table", None, False, threads)
+        about = {"label": columns.label, "columns": columns.kinds, "dropped": list(drop)}
+        read = partial(tables.cut_frame, frame, y, "the table", chunk, columns)
+        return Stream(read, "the table", None, False, threads, [], about, skip_rows)
     _refuse_columns(label, drop, "arrays")
     X = np.asarray(X) if not issparse(X) else X if X.format == "csr" else as_csr(X)
     if X.ndim != 2:
         raise ValueError(f"X has the shape {X.shape}; it must have rows and columns")
-    return Stream(partial(arrays.cut, X, y, chunk, features), "the array", None, False, False)
+    return Stream(partial(arrays.cut, X, y, chunk, features), "the array", None, False, False, [], {}, skip_rows)

@@ -12,6 +12,7 @@ import re
 import stat
 import sys
 import threading
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from typing import Any
 
 PACKED = {"gzip": rb"\x1f\x8b", "bzip2": rb"BZh[1-9][1\x17]", "xz": rb"\xfd7zXZ\x00", "zstd": rb"\x28\xb5\x2f\xfd"}
 LONGEST_MAGIC = 6
+PAUSE = 0.1  # seconds between two looks at a file that may have grown
 
 # Threads that wait for bytes, each with the number of what it waits for. Such a wait may last for ever, and can't be interrupted.
 waiting: dict[threading.Thread, int] = {}
@@ -119,17 +121,24 @@ class Counted(io.RawIOBase):
 class Unpacked(io.RawIOBase):
     """The plain bytes of a file that may be packed with gzip, bzip2, xz or zstd, as its first bytes tell."""
 
-    def __init__(self, file: Counted, name: str) -> None:
+    def __init__(self, file: Counted, name: str, follow: bool = False) -> None:
         head = file.head(LONGEST_MAGIC)
         self._name = name
+        self.follow = follow  # whether more may come after the end
         self._kind = next((kind for kind, magic in PACKED.items() if re.match(magic, head, re.DOTALL)), None)
         self._file: Any = file
+        if self._kind and follow:
+            raise ValueError(f"{name} is packed with {self._kind}: only plain files can be followed while they grow")
         if self._kind:
             unpack, self._damage = _unpacker(self._kind, name)
             self._file = unpack(io.BufferedReader(file, 1 << 16))
 
     def readable(self) -> bool:
         return True
+
+    def pause(self) -> None:
+        """Give a file that is followed the time to grow."""
+        self._file._wait(time.sleep, PAUSE)
 
     def readinto(self, buffer: Any) -> int:
         if not self._kind:

@@ -10,7 +10,7 @@ import time
 import weakref
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from onepass.streams.raw import waiting
@@ -52,6 +52,12 @@ class Chunk:
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
+    def after(self, rows: int) -> Chunk:
+        """The chunk without its first rows. Nobody counts their lines again."""
+        X = self.X.slice(rows) if hasattr(self.X, "slice") else self.X[rows:]
+        position = Position(self.position.rows + rows, None, self.position.bytes)
+        return replace(self, X=X, y=None if self.y is None else self.y[rows:], position=position)
+
 
 Chunks = Generator[Chunk, None, None]
 
@@ -62,15 +68,25 @@ class Stream:
     Files, arrays and frames can be iterated again, from the start; standard input and open files only once.
 
     name: what messages call the source. size: its size in bytes, where that is known. position: that of the last chunk handed out.
-    notes: what was guessed about a file, and which of its lines were left out; there is more of it as more is read.
+    notes: what was guessed about a file, and which of its lines were left out; there is more of it as more is read. about: of a
+    table, from the first chunk on, its "label", its other "columns" with what they hold, and those that were "dropped".
     """
 
     def __init__(
-        self, read: Callable[[], Chunks], name: str, size: int | None, once: bool, threads: bool, notes: list[str] | None = None
+        self,
+        read: Callable[[], Chunks],
+        name: str,
+        size: int | None,
+        once: bool,
+        threads: bool,
+        notes: list[str],
+        about: dict[str, Any],
+        skip_rows: int,
     ) -> None:
         self.name = name
         self.size = size
-        self.notes = [] if notes is None else notes
+        self.notes, self.about = notes, about
+        self._skip_rows = skip_rows
         self.position = Position(0)
         self._read, self._once, self._threads = read, once, threads
         self._used = False
@@ -91,7 +107,9 @@ class Stream:
             for chunk in chunks:
                 self.position = chunk.position
                 empty = False
-                yield chunk
+                before = self._skip_rows - chunk.position.rows
+                if before < len(chunk):
+                    yield chunk if before <= 0 else chunk.after(before)
         if empty:
             raise ValueError(f"{self.name} is empty: it holds no rows")
 

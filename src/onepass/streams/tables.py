@@ -27,6 +27,11 @@ MARK = b"\xef\xbb\xbf"  # that some programs begin a text with
 TEXT = (nw.String, nw.Categorical, nw.Enum)
 BATCH = 8192  # rows of Parquet that Arrow reads at a time, whatever the size of chunks: what damage it sees depends on that
 MISSING = ("error", "keep", "skip")
+WIDEST = 1 << 15  # columns of CSV: Arrow takes up to 25 kB for each, whatever is in it
+
+
+class IfThere(str):
+    """The name of a column that a table may lack: that of a label, or one to drop."""
 
 
 class Columns:
@@ -43,14 +48,22 @@ class Columns:
         missing: str = "error",
     ) -> None:
         self.task, self.missing, self.skipped = task, missing, 0
-        if unknown := [column for column in drop if column not in schema]:
+        if unknown := [column for column in drop if column not in schema and not isinstance(column, IfThere)]:
             raise ValueError(f"{name} has no column {unknown[0]!r} to drop; its columns are {', '.join(schema)}")
         self.label = _label(list(schema), name, label, drop)
         self.names = tuple(column for column in schema if column != self.label and column not in drop)
         for column in self.wanted:
-            if not (schema[column].is_numeric() or isinstance(schema[column], (nw.Boolean, *TEXT))):
-                raise ValueError(f"column {column!r} of {name} is {schema[column]}: neither numbers nor strings; drop it")
-        self._text = {column for column in self.names if isinstance(schema[column], TEXT)}
+            dated = isinstance(schema[column], (nw.Date, nw.Datetime)) and column != self.label
+            if not (schema[column].is_numeric() or isinstance(schema[column], (nw.Boolean, *TEXT)) or dated):
+                raise ValueError(
+                    f"column {column!r} of {name} is {schema[column]}: neither numbers, strings nor dates; drop it"
+                )
+        if not self.names:
+            raise ValueError(
+                f"{name} has no columns left to learn from: its label is {self.label!r}, and all others are dropped"
+            )
+        self._text = {column for column in self.names if not _is_number(schema[column])}
+        self.kinds = {column: "number" if column not in self._text else "text" for column in self.names}
         if self.label is not None and task == "regression" and not schema[self.label].is_numeric():
             raise ValueError(f"the label {self.label!r} of {name} is {schema[self.label]}; a regression needs numbers")
         if features is not None and self._text:
@@ -107,6 +120,10 @@ class Columns:
         return numbers.astype(np.float64) if self.task == "regression" else numbers
 
 
+def _is_number(kind: Any) -> bool:
+    return bool(kind.is_numeric() or kind == nw.Boolean)
+
+
 def _check_present(series: Any, column: str, where: Callable[[int], str]) -> None:
     if series.null_count():
         row = int(series.is_null().to_numpy().argmax())
@@ -122,6 +139,8 @@ Choose = Callable[[Mapping[str, Any], list[str]], Columns]  # given the types, a
 def _label(columns: list[str], name: str, label: str | int | bool | None, drop: Sequence[str]) -> str | None:
     if label is False:
         return None
+    if isinstance(label, IfThere) and label not in columns:
+        return None
     if isinstance(label, str):
         if label not in columns:
             raise ValueError(f"{name} has no column {label!r} for the label; its columns are {', '.join(columns)}")
@@ -134,6 +153,11 @@ def _label(columns: list[str], name: str, label: str | int | bool | None, drop: 
     usual = [column for column in left if column.lower() in USUAL_LABELS]
     if not left:
         raise ValueError(f"{name} has no columns left for the label")
+    if len(left) == 1:
+        raise ValueError(
+            f"{name} has one column only, {left[0]!r}, and nothing to learn its values from; if it has more, say what separates them"
+            " (--sep)"
+        )
     return usual[0] if len(usual) == 1 else left[-1]
 
 
@@ -141,9 +165,11 @@ def cut_frame(frame: Any, y: Any, name: str, chunk: int, columns: Columns) -> Ch
     """The chunks of a data frame of pandas, polars or Arrow."""
     if y is not None and len(y) != len(frame):
         raise ValueError(f"X has {len(frame)} rows, but y has {len(y)}")
+    rows = 0
     for start in range(0, len(frame), chunk):
         X, labels = columns.rows(frame[start : start + chunk], partial(_row_name, name, start))
-        yield Chunk(X, labels if y is None else y[start : start + chunk], Position(start), columns.names)
+        yield Chunk(X, labels if y is None else y[start : start + chunk], Position(rows), columns.names)
+        rows += X.shape[0]
 
 
 def _row_name(name: str, before: int, row: int) -> str:
@@ -178,14 +204,16 @@ def read_parquet(raw: Any, name: str, chunk: int, choose: Choose) -> Chunks:
     try:
         file = parquet.ParquetFile(raw, buffer_size=1 << 20, pre_buffer=False)
         columns = choose(nw.from_native(file.schema_arrow.empty_table(), eager_only=True).schema, [])
-        rows = 0
+        rows = seen = 0
         for table in _cut(file.iter_batches(batch_size=BATCH, columns=columns.wanted), chunk, arrow.Table.from_batches):
             frame = nw.from_native(table, eager_only=True)
-            X, y = columns.rows(frame, partial(_row_name, name, rows))
-            yield Chunk(X, y, Position(rows, None, raw.count), columns.names)
-            rows += len(frame)
-        if rows != file.metadata.num_rows:  # of columns of different lengths Arrow may give as many rows as the shortest has
-            raise OSError(f"it has {rows} rows, and says that it has {file.metadata.num_rows}")
+            X, y = columns.rows(frame, partial(_row_name, name, seen))
+            if X.shape[0]:
+                yield Chunk(X, y, Position(rows, None, raw.count), columns.names)
+            rows += X.shape[0]
+            seen += len(frame)
+        if seen != file.metadata.num_rows:  # of columns of different lengths Arrow may give as many rows as the shortest has
+            raise OSError(f"it has {seen} rows, and says that it has {file.metadata.num_rows}")
     except refused as error:
         raise OSError(f"{name} is not a whole Parquet file: {error}") from error
 
@@ -228,6 +256,11 @@ class Csv:
         row = fields(first, self._delimiter or ",", 1)
         if not row:  # a name of more than 131,072 letters, or nothing but a byte order mark
             raise ValueError(f"{self._name}: its first row is no row of names or numbers")
+        if len(row[0]) > WIDEST:
+            raise ValueError(
+                f"{self._name}: its first row has {len(row[0]):,} columns, and CSV is read up to {WIDEST:,}; if the separator is right,"
+                " save such data as LIBSVM text or .npz"
+            )
         if not self._header:
             self._columns = [str(position) for position in range(len(row[0]))]
             return False
@@ -269,7 +302,7 @@ class Csv:
         column = self._columns[int(told[1])]
         return (
             f"the value of {column!r} is {told[3]!r}, and the column holds {'numbers' if told[2] != 'bool' else 'truth values'}"
-            f" so far; skip_bad=N (--skip-bad N) leaves up to N such lines out, and text=[{column!r}] (--as-text {column}) reads"
+            f" so far; skip_bad=N (--skip-bad N) leaves up to N such lines out, and text=[{column!r}] (--categories {column}) reads"
             " the column as text"
         )
 
@@ -334,6 +367,8 @@ def read_text(file: Any, raw: Any, name: str, chunk: int, form: Csv | Json, choo
     """The chunks of a file of CSV or JSON lines."""
     lines = Lines(file)
     lines.skip(MARK)
+    while lines.follows and lines.end == lines.start and not lines.fill():
+        lines.pause()
     while lines.end - lines.start < BLOCK and lines.fill():
         pass
     window = lines.data[lines.start : min(lines.end, lines.start + 4 * SAMPLE)].tobytes()  # a line may be as long as memory
@@ -344,8 +379,10 @@ def read_text(file: Any, raw: Any, name: str, chunk: int, form: Csv | Json, choo
         return
     if not form.header(first.data):
         text.put_back(first)
-    if not (block := text.peek()).count:
-        return
+    while not (block := text.peek()).count:
+        if not lines.follows:
+            return
+        lines.pause()
     columns, types = _decide(form, block, choose, bad)
     rows = 0
     while (part := text.take(chunk)).count:
@@ -353,7 +390,7 @@ def read_text(file: Any, raw: Any, name: str, chunk: int, form: Csv | Json, choo
             X, y = columns.rows(nw.from_native(table, eager_only=True), some.where)
             if X.shape[0]:
                 yield Chunk(X, y, Position(rows, some.line_of(0), raw.count), columns.names)
-            rows += some.count
+            rows += X.shape[0]
 
 
 def _tables(form: Csv | Json, part: _Part, types: Mapping[str, Any], bad: Bad) -> Iterator[tuple[Any, _Part]]:
@@ -477,12 +514,16 @@ class _Records:
         while True:
             more, _, stop = records(lines.data, lines.start + length, lines.end, *self._signs, limit - count)
             count, length = count + more, stop - lines.start
-            if count == limit or not lines.fill():
+            if count == limit:
                 break
+            if not lines.fill():
+                if count or not lines.follows:
+                    break
+                lines.pause()
         part = self._part(count, length)
         lines.start += length
         self._line += part.data.count(b"\n")
-        if count < limit and lines.start < lines.end:
+        if count < limit and lines.start < lines.end and not lines.follows:
             raise ValueError(f"{self._name}, line {self._line}: a quote is opened and never closed")
         return part
 
