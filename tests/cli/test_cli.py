@@ -361,7 +361,9 @@ def test_columns_are_found_by_name(table: Path, tmp_path: Path) -> None:
     result = good("predict", tmp_path / "model", other, "--no-label")
     assert result.stdout == good("predict", tmp_path / "model", table).stdout
     assert result.stderr == ""
-    assert good("predict", tmp_path / "model", other).stdout == result.stdout  # the model knows its label, and that it is not there
+    assert (
+        good("predict", tmp_path / "model", other).stdout == result.stdout
+    )  # the model knows its label, and that it is not there
 
 
 def test_a_table_of_another_width_is_refused(tmp_path: Path, rows: tuple[np.ndarray, np.ndarray]) -> None:
@@ -493,7 +495,7 @@ def test_wrong_searches(libsvm: Path, tmp_path: Path) -> None:
     assert "name=value,value" in failed(2, "tune", libsvm, "--grid", "C=")
     assert "'C' parameter" in failed(1, "tune", libsvm, "--learner", "pa1", "--grid", "C=1,-1")
     (tmp_path / "one").write_text("7 1:1\n" * 20)
-    message = failed(1, "tune", tmp_path / "one", "--protocol", "cv", "--task", "classification")
+    message = failed(1, "tune", tmp_path / "one", "--learner", "pa1", "--protocol", "cv", "--task", "classification")
     assert "number of classes" in message
     assert "while C=0.0625 was tried" in message
 
