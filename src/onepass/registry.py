@@ -35,7 +35,7 @@ def load(path: str | os.PathLike[str] | IO[bytes]) -> Any:
     known = {cls.__name__: cls for cls in classes}
     try:
         model = unpack(header, arrays, known)
-        model._metadata = dict(header.get("metadata") or {})
+        model._metadata, model._version = dict(header.get("metadata") or {}), header.get("version")
     except Exception as error:  # whatever a damaged header leads to
         raise ModelFileError(f"{name_of(path)} can't be loaded: {error}") from error
     return model

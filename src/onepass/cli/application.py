@@ -1,7 +1,8 @@
 """The command `onepass`: its subcommands, and how each run of it ends.
 
-Exit codes: 0 for success, 1 for data or models that can't be used, 2 for a wrong command line, 130 for Ctrl-C, 141 for a reader
-of the output that went away. An error is one line on standard error; with ONEPASS_DEBUG=1 it comes with its traceback.
+Exit codes: 0 for success, 1 for data or models that can't be used, 2 for a wrong command line, 130 for Ctrl-C, 143 for a request to
+end, 141 for a reader of the output that went away. An error is one line on standard error; with ONEPASS_DEBUG=1 it comes with its
+traceback.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import click
 from onepass import __version__
 from onepass.cli.compare import compare
 from onepass.cli.demo import demo
+from onepass.cli.info import info
 from onepass.cli.learn import learn
 from onepass.cli.listing import learners
 from onepass.cli.predict import predict
@@ -77,5 +79,5 @@ def main(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (learn, predict, compare, tune, learners, reproduce, demo):
+for command in (learn, predict, info, compare, tune, learners, reproduce, demo):
     main.add_command(command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from onepass.evaluate.comparison import Comparison, compare
+from onepass.evaluate.description import Description, describe
 from onepass.evaluate.online import Prequential, prequential
 from onepass.evaluate.regret import Regret, regret
 from onepass.evaluate.tally import Curve
@@ -12,10 +13,12 @@ __all__ = [
     "Candidate",
     "Comparison",
     "Curve",
+    "Description",
     "Prequential",
     "Regret",
     "Tuning",
     "compare",
+    "describe",
     "prequential",
     "regret",
     "standard_grid",

@@ -1,0 +1,152 @@
+"""What a model is, in words: its parts, its columns, how much it has learned and how well, and its largest weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier, is_regressor
+
+from onepass.evaluate.feeding import steps_of
+
+WEIGHTS = 10
+SHOWN = 12  # names of columns or labels
+UNITS = ("bytes", "kB", "MB", "GB")
+
+
+@dataclass(frozen=True)
+class Description:
+    """Facts about a model, by name; made by `describe`. It prints as a table, also in notebooks, and `facts` are what JSON takes."""
+
+    facts: dict[str, Any]
+
+    def lines(self) -> dict[str, str]:
+        """The facts as text."""
+        return {name.replace("_", " "): _text(value) for name, value in self.facts.items() if value not in (None, [], {}, "")}
+
+    def __str__(self) -> str:
+        lines = self.lines()
+        width = max(map(len, lines))
+        return "\n".join(f"{name:{width}}  {text}" for name, text in lines.items())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self.lines().items())
+        return f'<table style="text-align: left">{rows}</table>'
+
+
+def describe(model: Any) -> Description:
+    """What a model is and what it has learned.
+
+    >>> import numpy as np
+    >>> from onepass import PAClassifier, StandardScaler, pipeline
+    >>> model = pipeline(StandardScaler(), PAClassifier(C=0.5)).fit(np.array([[1.0, 0.0], [0.0, 3.0]]), ["a", "b"])
+    >>> print(describe(model))
+    model            StandardScaler, PAClassifier
+    settings         C=0.5
+    task             classification
+    features         2
+    classes          a, b
+    examples         2
+    updates          2
+    largest weights  x0 -0.5, x1 0.5
+    size             208 bytes
+    """
+    steps = steps_of(model)
+    learner = steps[-1]
+    state = learner._latest() if hasattr(learner, "_latest") else None
+    metadata = dict(model.metadata_)
+    origin = metadata.pop("origin", None)
+    origin = origin if isinstance(origin, dict) else {}
+    learned: dict[str, Any] = {}
+    if state is not None:
+        first = steps[0]._latest()
+        learned = {
+            "features": first.n_features or state.n_features,
+            "classes": None if state.classes is None else state.classes.tolist(),
+            "examples": int(learner.t_),
+            "updates": int(learner.updates_) if hasattr(learner, "updates_") else None,
+        }
+    sizes = [array.nbytes for step in steps if step._latest() is not None for array in step._latest().arrays.values()]
+    return Description(
+        {
+            "model": [type(step).__name__ for step in steps],
+            "settings": {name: value for step in steps for name, value in _settings(step).items()},
+            "task": "classification" if is_classifier(learner) else "regression" if is_regressor(learner) else None,
+            **learned,
+            "label": origin.get("label"),
+            "columns": origin.get("columns"),
+            "dropped": origin.get("dropped"),
+            "learned_from": origin.get("file"),
+            "rows_of_that": (origin.get("position") or {}).get("rows"),
+            "metrics": origin.get("metrics"),
+            "largest_weights": _largest(steps) if state is not None else None,
+            "size": f"{_size(sum(sizes))}",
+            "written_by": getattr(model, "_version", None) and f"onepass {model._version}",
+            "metadata": metadata,
+        }
+    )
+
+
+def _settings(step: Any) -> dict[str, Any]:
+    """The parameters that are not as they are by default."""
+    default = type(step)().get_params(deep=False)
+    return {
+        name: value
+        for name, value in step.get_params(deep=False).items()
+        if repr(value) != repr(default.get(name)) and value not in ([], ())
+    }
+
+
+def _largest(steps: list[Any]) -> dict[str, float] | None:
+    """The largest weights of a linear learner, by the names of features; those of a class by "feature for class"."""
+    learner = steps[-1]
+    if not hasattr(learner, "coef_"):
+        return None
+    weights = np.asarray(learner.coef_)
+    names = _names(steps, weights.shape[1])
+    order = np.argsort(-np.abs(weights), axis=None, kind="stable")[:WEIGHTS]
+    found = [np.unravel_index(place, weights.shape) for place in order]
+    several = len(weights) > 1
+    return {
+        f"{names[j]} for {learner.classes_[k]}" if several else str(names[j]): float(weights[k, j])
+        for k, j in found
+        if weights[k, j]
+    }
+
+
+def _names(steps: list[Any], width: int) -> list[str]:
+    """The names of the learner's features."""
+    for step in reversed(steps):
+        if hasattr(step, "feature_names_in_") and len(step.feature_names_in_) == width:
+            return [str(name) for name in step.feature_names_in_]
+        if getattr(step, "_takes_raw", False):
+            return [str(name) for name in step.get_feature_names_out()]
+    return [f"x{j}" for j in range(width)]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        joined = {True: " ", False: "="}[all(isinstance(item, float) for item in value.values())]
+        return _some([f"{name}{joined}{_text(item)}" for name, item in value.items()])
+    if isinstance(value, list):
+        return _some([_text(item) for item in value])
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return f"{value:,}" if type(value) is int else str(value)
+
+
+def _some(texts: list[str]) -> str:
+    more = f", ... ({len(texts):,})" if len(texts) > SHOWN else ""
+    return ", ".join(texts[:SHOWN]) + more
+
+
+def _size(count: float) -> str:
+    for unit in UNITS[:-1]:
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} {UNITS[-1]}"
