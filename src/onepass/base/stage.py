@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import TransformerMixin
 
+from onepass.base.conventions import TransformerMixin
 from onepass.base.estimator import Estimator, are_named
 from onepass.base.inputs import Rows, one_row, readonly, rows_of
 from onepass.base.knowledge import WHOLE, Door
