@@ -63,9 +63,10 @@ class Pipeline(_BaseComposition):
     Examples
     --------
     >>> from onepass import PARegressor, StandardScaler, pipeline
-    >>> model = pipeline(StandardScaler(), PARegressor())
-    >>> for size in range(1, 200):
-    ...     model.learn_one({"metres": float(size)}, size / 100)
+    >>> model = pipeline(StandardScaler(), PARegressor(epsilon=0.01))
+    >>> for t in range(200):
+    ...     size = 77.0 * t % 200
+    ...     model.learn_one({"metres": size}, size / 100)
     >>> print(round(model.predict_one({"metres": 150.0}), 1))
     1.5
     """
