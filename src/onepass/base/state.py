@@ -90,6 +90,7 @@ class State:
     n_iter: int = 0
     classes: Array | None = None
     names: Names | None = None  # of the features, where they have names
+    held: Any = None  # an object of another library, which nobody changes: another takes its place, in another state
     arrays: dict[str, Array] = field(default_factory=dict)
     pulse: memoryview = field(default_factory=no_steps)
     bound: Any = field(

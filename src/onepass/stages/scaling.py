@@ -120,15 +120,19 @@ def _(stage: Any, X: Any, out: Any) -> Any:
 
 @result.form(Standardise, SparseRows)
 def _(stage: Any, X: Any) -> Any:
-    return np.empty(stage.columns + np.sum(X.indices >= stage.columns), X.values.dtype)
+    entries = stage.columns
+    for j in X.indices:
+        entries += j >= stage.columns
+    return np.empty(entries, X.values.dtype)
 
 
 @after.form(Standardise, SparseRows)
 def _(stage: Any, X: Any, out: Any) -> Any:
-    indices, rest = np.empty(len(out), X.indices.dtype), len(X.indices) - len(out)
+    indptr, indices, rest = np.zeros(2, X.indptr.dtype), np.empty(len(out), X.indices.dtype), len(X.indices) - len(out)
+    indptr[1] = len(out)
     for i in range(len(out)):
         indices[i] = i if i < stage.columns else X.indices[rest + i]
-    return SparseRows(np.array([0, len(out)], X.indptr.dtype), indices, lent(out), X.bias)
+    return SparseRows(indptr, indices, lent(out), X.bias)
 
 
 @parametric
