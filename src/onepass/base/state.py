@@ -256,6 +256,8 @@ class State:
         """What is wrong with the state, if anything: machine code follows lengths and types wherever they lead."""
         if self.n_features < 0 or (self.names is not None and len(self.names) < self.n_features):
             return "its features and their names do not agree"
+        if not 0 <= self.known <= self.n_features:
+            return "it has fewer features than it knew at the first example"
         if flaw := self._flaw_of_labels():
             return flaw
         expected = self._expected()
