@@ -30,7 +30,7 @@ class Foreign(Stage):
     One of scikit-learn that is fitted already, or needs no `fit`, stays as it is. One that is not fitted learns from each row by
     `partial_fit`, after the row has passed it; only the first row is learned from before. One of river (`transform_one`, `learn_one`)
     learns from each row after it has passed. Rows pass one by one, so that the result does not depend on how they are cut into
-    calls: a row of scikit-learn's takes some 50 us.
+    calls: to scikit-learn one row takes some 100 to 200 us.
 
     A transformer learns in a copy: the one that was given stays as it is, and an error leaves no trace. Each call makes one, so that
     calls with many rows are quicker. Rows that scikit-learn's get are tables of one row, and dicts are those features of them that were
