@@ -395,19 +395,14 @@ def sparse(make: Maker, data: Examples) -> dict[str, Callable[[], Walk]]:
     return walks
 
 
-def open_ended(make: Maker, data: Examples) -> dict[str, Callable[[], Walk]]:
-    """The doors for sparse rows of which nobody knows how wide the next is, and for dicts."""
-    X, dicts, y, told = data.csr, data.dicts, data.y, declared(data)
+def unnamed(make: Maker, data: Examples) -> dict[str, Callable[[], Walk]]:
+    """The doors for sparse rows of which nobody knows how wide the next is."""
+    X, y, told = data.csr, data.y, declared(data)
     text = data.file("libsvm")
     walks: dict[str, Callable[[], Walk]] = {
         "LIBSVM as a stream": lambda: opened(make, data, text),
         "LIBSVM in chunks": lambda: opened(make, data, text, chunk=5),
         "CSR in chunks": lambda: streamed(make(), cut(X, y), data),
-        "dicts": lambda: single_dicts(make(), data),
-        "dicts in chunks": lambda: streamed(make(), cut(dicts, y), data),
-        "a list of dicts": lambda: streamed(make(), (dicts, y), data),
-        "learn_one": lambda: one_by_one(make(**told), dicts, data),
-        "partial_fit of dicts": lambda: by_calls(make(), dicts, y, **told),
     }
     if not make.active:
         walks["learn data.libsvm"] = lambda: learn(make, data, text)
@@ -415,9 +410,30 @@ def open_ended(make: Maker, data: Examples) -> dict[str, Callable[[], Walk]]:
     if make.scale is None:
         what = True if data.labels is None else "features"
         walks[f"partial_fit of CSR with grow={what!r}"] = lambda: by_calls(make(grow=what), X, y, **told)
+    return walks
+
+
+def named(make: Maker, data: Examples) -> dict[str, Callable[[], Walk]]:
+    """The doors for dicts."""
+    dicts, y, told = data.dicts, data.y, declared(data)
+    walks: dict[str, Callable[[], Walk]] = {
+        "a list of dicts": lambda: streamed(make(), (dicts, y), data),
+        "dicts": lambda: single_dicts(make(), data),
+        "dicts in chunks": lambda: streamed(make(), cut(dicts, y), data),
+        "learn_one": lambda: one_by_one(make(**told), dicts, data),
+        "partial_fit of dicts": lambda: by_calls(make(), dicts, y, **told),
+    }
+    if make.scale == "standard":  # which takes the features of the first dict for columns
+        walks["zeros that are told"] = lambda: by_calls(make(), data.columns, y, **told)
+        walks["a file halfway"] = lambda: halfway(make, data, dicts)
     if data.labels is not None or not is_classifier(make()):
         walks["fit of dicts"] = lambda: whole(make(), dicts, y)
     return walks
+
+
+def open_ended(make: Maker, data: Examples) -> dict[str, Callable[[], Walk]]:
+    """The doors for rows of which nobody knows what features the next has."""
+    return {**unnamed(make, data), **named(make, data)}
 
 
 def with_text(make: Maker, data: Texts) -> dict[str, Callable[[], Walk]]:
@@ -465,7 +481,8 @@ def ways(make: Maker, labels: tuple[int, ...] = (2, 3, 5)) -> Iterator[Case]:
             numbers, names = (examples(count, kind) for kind in ("codes", "names"))
             if told:
                 numbers, names = numbers.declaring(), names.declaring()
-            for doors, data in ((dense, names), (sparse, numbers), (open_ended, numbers)):
+            apart = (unnamed, named) if make.scale == "standard" else (open_ended,)
+            for doors, data in ((dense, names), (sparse, numbers), *((doors, numbers) for doors in apart)):
                 few = count in (2, 5)
                 yield f"{make}, {about}: {doors.__name__}", partial(compare, doors, make, data, few)
 

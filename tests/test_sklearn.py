@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sklearn import preprocessing
+from sklearn.datasets import make_classification
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimators_pickle, parametrize_with_checks
 
 import onepass
@@ -65,3 +68,20 @@ def test_scikit_learn(estimator: Any, check: Any) -> None:
 @pytest.mark.parametrize("name", representatives({name: traits(learner) for name, learner in LEARNERS.items()}))
 def test_a_pickle_whose_arrays_are_memory_mapped(name: str) -> None:
     check_estimators_pickle(name, LEARNERS[name], readonly_memmap=True)
+
+
+@pytest.mark.plain
+def test_in_a_pipeline_of_scikit_learn() -> None:
+    """Behind a scaler of scikit-learn or of ours: what the steps do by hand."""
+    X, y = make_classification(120, 5, random_state=0)
+    scaler = preprocessing.StandardScaler().fit(X[:80])
+    expected = onepass.PAClassifier().fit(scaler.transform(X[:80]), y[:80])
+    model = make_pipeline(preprocessing.StandardScaler(), onepass.PAClassifier()).fit(X[:80], y[:80])
+    model[-1].partial_fit(model[:-1].transform(X[80:]), y[80:])
+    expected.partial_fit(scaler.transform(X[80:]), y[80:])
+    assert model.decision_function(X).tolist() == expected.decision_function(scaler.transform(X)).tolist()
+    assert model.predict(X).tolist() == expected.predict(scaler.transform(X)).tolist()
+    ours = onepass.StandardScaler()
+    model = make_pipeline(onepass.StandardScaler(), onepass.PAClassifier()).fit(X, y)
+    expected = onepass.PAClassifier().fit(ours.fit_transform(X), y)
+    assert model.decision_function(X).tolist() == expected.decision_function(ours.transform(X)).tolist()

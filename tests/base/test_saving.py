@@ -203,6 +203,7 @@ DAMAGE = {
     "no counts of classes": lambda header, arrays: arrays.pop("class_counts"),
     "more features than weights": put("state", "n_features", value=1000),
     "features below zero": put("state", "n_features", value=-1),
+    "more features at the start": put("state", "known", value=1000),
     "more names than features": put("state", "columns", value=[f"f{j}" for j in range(50)]),
     "more classes": put("state", "classes", value={"kind": "<U3", "labels": ["a", "b", "c"]}),
     "another form": put("state", "form", value="multiclass"),

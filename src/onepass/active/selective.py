@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
@@ -16,6 +16,7 @@ from sklearn.utils.metaestimators import available_if
 
 from onepass.active.passes import Pass, check_unasked, examples, last_of, margin_of
 from onepass.base import Classifier, ModelFileError
+from onepass.base.conventions import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from onepass.base.engine import Piece
 from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows

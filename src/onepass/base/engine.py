@@ -38,6 +38,10 @@ class Engine(Estimator):
         """The record that the learner's rules are written for, from arrays by name."""
         raise NotImplementedError
 
+    def _clock(self) -> tuple[float, ...]:
+        """The clock of an average at the start."""
+        raise NotImplementedError
+
     def _weights_are_switches(self) -> bool:
         """Whether the optimisation problem has no loss term to weigh, so that only the weights 0 and 1 mean anything."""
         return False

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import validate_parameter_constraints
 
+from onepass.base.conventions import BaseEstimator
 from onepass.base.errors import DivergedError, ModelFileError
 from onepass.base.inputs import ABOUT_MISSING, Rows, check_values, named_values, rows_by_name, rows_of
 from onepass.base.knowledge import Door, Start, no_labels, start_of

@@ -33,10 +33,17 @@ class Rows:
     """
 
     def __init__(
-        self, values: Any, csr: tuple[Any, Any, int] | None = None, names: list[str] | None = None, *, sound: bool = False
+        self,
+        values: Any,
+        csr: tuple[Any, Any, int] | None = None,
+        names: list[str] | None = None,
+        *,
+        sound: bool = False,
+        named: bool = False,
     ) -> None:
-        """Dense `values`, or those of CSR rows with csr = (indptr, indices, width). Those that are `sound` are known to be in order."""
-        self.names = names
+        """Dense `values`, or those of CSR rows with csr = (indptr, indices, width). Those that are `sound` are known to be in order;
+        those that are `named` were dicts."""
+        self.names, self.named = names, named
         self.sparse = csr is not None
         self._sound = sound or not self.sparse
         if csr is None:
@@ -89,7 +96,7 @@ class Rows:
         if not 0 <= low <= high <= len(self._indices):
             self._refuse_places()
         csr = (bounds - bounds[:1], self._indices[low:high], self.width)
-        return Rows(self._values[low:high], csr, self.names, sound=self._sound)
+        return Rows(self._values[low:high], csr, self.names, sound=self._sound, named=self.named)
 
     def checked(self) -> Rows:
         """The same rows, with places that were looked at and that nobody else can change, ascending in each row and each once."""
@@ -146,12 +153,27 @@ class Rows:
         times = values.shape[-1] // max(1, self._values.shape[-1])
         if times < 2:
             csr = (self._indptr, self._indices, self.width) if self.sparse else None
-            return Rows(values, csr, self.names, sound=self._sound)
+            return Rows(values, csr, self.names, sound=self._sound, named=self.named)
         csr = None
         if self.sparse:
             indices = (times * self._indices[:, None] + np.arange(times, dtype=self._indices.dtype)).ravel()
             csr = (times * self._indptr, indices, times * self.width)
-        return Rows(values, csr, names, sound=self._sound)
+        return Rows(values, csr, names, sound=self._sound, named=self.named)
+
+    def with_columns(self, columns: int) -> Rows:
+        """The same checked rows, with an entry for each of the first columns also where it is 0."""
+        if not self.sparse or columns == 0:
+            return self
+        counts = np.diff(self._indptr)
+        rows, more = np.repeat(np.arange(self.n), counts), self._indices >= columns
+        others = np.concatenate([[0], np.cumsum(more)])  # before each entry
+        indptr = columns * np.arange(self.n + 1) + others[self._indptr]
+        places = np.where(more, columns * (rows + 1) + others[:-1], indptr[rows] + self._indices)
+        indices = np.empty(indptr[-1], self._indices.dtype)
+        values = np.zeros(indptr[-1], self._values.dtype)
+        indices[(indptr[:-1, None] + np.arange(columns)).ravel()] = np.tile(np.arange(columns), self.n)
+        indices[places], values[places] = self._indices, self._values
+        return Rows(values, (indptr.astype(self._indptr.dtype), indices, self.width), self.names, sound=True, named=self.named)
 
     def values(self, t: int) -> Any:
         """The stored numbers of row t."""
@@ -300,7 +322,7 @@ def rows_by_name(
         values.extend(value for _, value in pairs)
         indptr.append(len(indices))
     csr = (np.array(indptr, np.int32), np.array(indices, np.int32), known + len(newcomers))
-    return Rows(np.array(values, float), csr, sound=True), list(newcomers)
+    return Rows(np.array(values, float), csr, sound=True, named=True), list(newcomers)
 
 
 # The names, indptr and indices of a row, the order of its values, and a function that packs them into bytes. It takes numbers only,

@@ -26,8 +26,8 @@ class Door:
     features_come: bool = False  # and so may features
 
     def behind(self, stage: Any) -> Door:
-        """What a stage's rows tell the next step: some stages decide on the number of features."""
-        return replace(self, features_come=False) if stage._fixes_width else self
+        """What a stage's rows tell the next step: some stages decide on the number of features, or give names."""
+        return replace(self, features_come=(self.features_come or stage._brings_features) and not stage._fixes_width)
 
 
 # `fit` has all there is; a stream goes on, and nobody looks ahead.

@@ -15,6 +15,7 @@ from onepass.base.estimator import are_named
 from onepass.base.inputs import check_values, named_values, one_row
 from onepass.base.knowledge import Door
 from onepass.base.parameters import COUNT, POSITIVE, among, parameter, parametric
+from onepass.base.river import Riverine
 from onepass.base.state import Array, Field, State
 from onepass.base.writing import guarded, steadily, while_true
 from onepass.compiled.average import DECAY, HALF_LIFE, UNIFORM
@@ -25,7 +26,7 @@ POWERS_OF_TWO = tuple(2.0**k for k in range(-4, 5))
 
 
 @parametric
-class Learner(Engine):
+class Learner(Riverine, Engine):
     """Base of all learners. A subclass declares its forms and makes records for the loop; see CONTRIBUTING.md.
 
     The methods `learn_one`, `partial_fit`, `test_then_train` and `predict` all run the same compiled loop, so the same examples in the

@@ -197,7 +197,7 @@ def unpack_state(
     if packed["columns"] is True:
         arrays = dict(arrays)
         packed = {**packed, "columns": _names(arrays.pop(NAMES), arrays.pop(ENDS))}
-    all_known = packed.get("grow_features") is False
+    all_known = packed.get("grow_features") is False and packed.get("form") != "stage"
     packed = {"known": packed.get("n_features") if all_known else 0, "turned": False, **packed}  # as it was in format 1
     _check_packed(packed)
     for name, array in arrays.items():

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import TransformerMixin
 
+from onepass.base.conventions import TransformerMixin
 from onepass.base.estimator import Estimator, are_named
 from onepass.base.inputs import Rows, one_row, readonly, rows_of
 from onepass.base.knowledge import WHOLE, Door
@@ -43,6 +43,7 @@ class Stage(TransformerMixin, Estimator):
 
     _takes_raw: ClassVar[bool] = False  # whether it wants dicts, frames or texts as they come
     _fixes_width: ClassVar[bool] = False  # whether its rows have as many columns as it says, whatever features come
+    _brings_features: ClassVar[bool] = False  # whether features may come up behind it, whatever is known before
 
     # --- what a subclass says ---
 

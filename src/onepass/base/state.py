@@ -90,6 +90,7 @@ class State:
     n_iter: int = 0
     classes: Array | None = None
     names: Names | None = None  # of the features, where they have names
+    held: Any = None  # an object of another library, which nobody changes: another takes its place, in another state
     arrays: dict[str, Array] = field(default_factory=dict)
     pulse: memoryview = field(default_factory=no_steps)
     bound: Any = field(
@@ -255,6 +256,8 @@ class State:
         """What is wrong with the state, if anything: machine code follows lengths and types wherever they lead."""
         if self.n_features < 0 or (self.names is not None and len(self.names) < self.n_features):
             return "its features and their names do not agree"
+        if not 0 <= self.known <= self.n_features:
+            return "it has fewer features than it knew at the first example"
         if flaw := self._flaw_of_labels():
             return flaw
         expected = self._expected()

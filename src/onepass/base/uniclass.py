@@ -7,9 +7,9 @@ from dataclasses import field
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import OutlierMixin
 
 from onepass.base.binding import Bound
+from onepass.base.conventions import OutlierMixin
 from onepass.base.engine import Piece
 from onepass.base.inputs import Rows, named_values, one_row
 from onepass.base.knowledge import Start

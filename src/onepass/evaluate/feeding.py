@@ -13,7 +13,7 @@ from onepass.base import Learner
 from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows
 from onepass.base.knowledge import Door
-from onepass.stages import Pipeline
+from onepass.stages import Hasher, Pipeline, Table
 from onepass.streams import Chunk
 
 
@@ -46,9 +46,10 @@ def rows_for(model: Any, chunk: Chunk) -> Any:
     Only LIBSVM data may be narrower or wider than a growing model: a table has all its columns in every row. A model that hashes
     names takes any columns that have some.
     """
-    if getattr(steps_of(model)[0], "_takes_raw", False):
+    first = steps_of(model)[0]
+    if getattr(first, "_takes_raw", False):
         named = chunk.names is not None or nw.dependencies.is_into_dataframe(chunk.X) or are_named(chunk.X)
-        if not named and not isinstance(chunk.X, list):
+        if not named and isinstance(first, Hasher | Table):
             raise ValueError(
                 "the model was learned from a table with strings, by the names of its columns; the data has no names"
             )

@@ -1,6 +1,7 @@
 """Stages that come before a learner, and pipelines of them."""
 
 from onepass.stages.basis import RBFBasis
+from onepass.stages.foreign import Foreign
 from onepass.stages.hashing import Hasher
 from onepass.stages.missing import Imputer
 from onepass.stages.pipeline import Pipeline, pipeline
@@ -8,4 +9,4 @@ from onepass.stages.scaling import StandardScaler, UnitNorm
 from onepass.stages.table import Table
 from onepass.stages.text import Text
 
-__all__ = ["Hasher", "Imputer", "Pipeline", "RBFBasis", "StandardScaler", "Table", "Text", "UnitNorm", "pipeline"]
+__all__ = ["Foreign", "Hasher", "Imputer", "Pipeline", "RBFBasis", "StandardScaler", "Table", "Text", "UnitNorm", "pipeline"]

@@ -18,17 +18,20 @@ from onepass.base.engine import Piece
 from onepass.base.estimator import are_named
 from onepass.base.inputs import BLOCK_ROWS, Rows, one_row, rows_of
 from onepass.base.knowledge import WHOLE, Door
+from onepass.base.river import Riverine
 from onepass.base.saving import Saved, pack_steps
 from onepass.base.state import Array
 from onepass.base.tasks import table_door
 from onepass.base.writing import guarded, one_lock, steadily
+from onepass.stages.foreign import Foreign, is_foreign
 
 SEEN = attrgetter("_shown", "_state")
 NOW = attrgetter("_shown", "_state", "_edition")
 
 
 def pipeline(*steps: Any) -> Pipeline:
-    """Join stages and a learner into one model.
+    """Join stages and a learner into one model. Stages may also be transformers of scikit-learn and river: see
+    :class:`onepass.stages.Foreign`.
 
     >>> from onepass import PAMOClassifier, StandardScaler, pipeline
     >>> model = pipeline(StandardScaler(), PAMOClassifier(random_state=0))
@@ -38,17 +41,31 @@ def pipeline(*steps: Any) -> Pipeline:
     names = [type(step).__name__.lower() for step in steps]
     return Pipeline(
         [
-            (name if names.count(name) == 1 else f"{name}-{i}", step)
+            (name if names.count(name) == 1 else f"{name}-{i}", _stage(step) if i < len(steps) else step)
             for i, (name, step) in enumerate(zip(names, steps, strict=True), 1)
         ]
     )
+
+
+def _stage(step: Any) -> Any:
+    """A step before the learner; transformers of other libraries are made stages."""
+    if not is_foreign(step):
+        return step
+    stage = Foreign(step)
+    stage._ensure_parameters()
+    return stage
+
+
+def _length(X: Any) -> int:
+    """The number of rows of a table of any kind."""
+    return X.n if isinstance(X, Rows) else X.shape[0] if hasattr(X, "shape") else len(X)
 
 
 def _learner_has(name: str) -> Any:
     return available_if(lambda self: hasattr(self.learner, name))
 
 
-class Pipeline(Saved, _BaseComposition):
+class Pipeline(Saved, Riverine, _BaseComposition):
     """Stages, then a learner, with the learner's methods. Make one with :func:`pipeline`.
 
     While learning, each row passes the stages as they were before it; then the learner, and then the stages, learn from it.
@@ -62,9 +79,10 @@ class Pipeline(Saved, _BaseComposition):
     Examples
     --------
     >>> from onepass import PARegressor, StandardScaler, pipeline
-    >>> model = pipeline(StandardScaler(), PARegressor())
-    >>> for size in range(1, 200):
-    ...     model.learn_one({"metres": float(size)}, size / 100)
+    >>> model = pipeline(StandardScaler(), PARegressor(epsilon=0.01))
+    >>> for t in range(200):
+    ...     size = 77.0 * t % 200
+    ...     model.learn_one({"metres": size}, size / 100)
     >>> print(round(model.predict_one({"metres": 150.0}), 1))
     1.5
     """
@@ -132,7 +150,10 @@ class Pipeline(Saved, _BaseComposition):
 
     def _check_steps(self) -> None:
         if not isinstance(self.learner, Learner) or not all(isinstance(stage, Stage) for stage in self.stages):
-            raise TypeError("A pipeline is made of stages (StandardScaler, UnitNorm, Hasher) and a learner at the end.")
+            raise TypeError(
+                "A pipeline is made of stages (StandardScaler, UnitNorm, Hasher) and a learner of onepass at the end. Transformers of"
+                " scikit-learn and river become stages in onepass.pipeline(...)."
+            )
         names = [name for name, _ in self.steps]
         self._validate_names(names)  # scikit-learn's: text, each once, without "__"
         if slashed := [name for name in names if "/" in name]:
@@ -147,8 +168,7 @@ class Pipeline(Saved, _BaseComposition):
         def fit_anew() -> None:
             for step in self._all:
                 step._state = None
-            n = len(X) if isinstance(X, list) else X.shape[0] if hasattr(X, "shape") else len(np.asarray(X))
-            weights = self.learner._weights(sample_weight, n)
+            weights = self.learner._weights(sample_weight, _length(X))
             self.learner._fit(*self._through(X, weights, replace(WHOLE, features_come=are_named(X))), y, weights)
 
         with self._writing():
@@ -218,7 +238,7 @@ class Pipeline(Saved, _BaseComposition):
         with self._writing():
             if not are_named(X) and not self._hashes():
                 X = rows_of(X, first, fitted=first._state is not None)
-            n = X.n if isinstance(X, Rows) else len(X)
+            n = _length(X)
             target = self.learner._targets(y, n)
             weights = self.learner._weights(sample_weight, n)
             if self.learner._state is not None:  # a call tells its classes once, whatever it is cut into

@@ -8,17 +8,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from onepass.base import Field, Stage, State
+from onepass.base.inputs import Rows
+from onepass.base.knowledge import Door
 from onepass.base.parameters import parameter, parametric
 from onepass.base.state import Array
-from onepass.compiled.chain import change, keeps_places
+from onepass.compiled.borrow import lent
+from onepass.compiled.chain import after, change, keeps_places, result
 from onepass.compiled.compiler import routine
 from onepass.compiled.loop import T
 from onepass.compiled.rows import DenseRows, SparseRows, row, sqnorm
 from onepass.compiled.verb import verb
 
-Standardise = namedtuple("Standardise", "mean squares seen count")
+Standardise = namedtuple("Standardise", "mean squares seen count columns")  # the first `columns` features are in every row
 Normalise = namedtuple("Normalise", "count")
-keeps_places(Standardise, Normalise)
+keeps_places(Normalise)
 
 
 @routine
@@ -30,14 +33,15 @@ def moments(mean: Any, squares: Any, seen: Any, j: Any, n: Any) -> Any:
     return mean[j] * k / n, squares[j] + mean[j] * mean[j] * k * (n - k) / n
 
 
-@verb(4)
-def standardise(mean: Any, squares: Any, seen: Any, count: Any, X: Any, taught: Any, out: Any) -> None:
+@verb(1)
+def standardise(stage: Any, X: Any, taught: Any, out: Any) -> None:
     """out = the rows scaled by what was known before each; a row t with taught[t] is then taken into the moments."""
 
 
 @standardise.form(DenseRows)
-def _(mean: Any, squares: Any, seen: Any, count: Any, X: Any, taught: Any, out: Any) -> Any:
+def _(stage: Any, X: Any, taught: Any, out: Any) -> Any:
     """Welford 1962. A feature that has not varied yet says nothing, and is 0."""
+    mean, squares, seen, count, _ = stage
     rows, width = X.values.shape
     changed = False
     m, s = np.zeros(width), np.zeros(width)
@@ -61,29 +65,74 @@ def _(mean: Any, squares: Any, seen: Any, count: Any, X: Any, taught: Any, out: 
 
 
 @standardise.form(SparseRows)
-def _(mean: Any, squares: Any, seen: Any, count: Any, X: Any, taught: Any, out: Any) -> Any:
-    """As for dense rows, without centring, which would fill the zeros: x / deviation, and x while a feature has not varied."""
-    start = X.indptr[0]
+def _(stage: Any, X: Any, taught: Any, out: Any) -> Any:
+    """As for dense rows where a feature is a column; the others are not centred, which would fill their zeros."""
+    place = 0
     for t in range(len(X.indptr) - 1):
-        n = count[T]
-        for i in range(X.indptr[t], X.indptr[t + 1]):
-            x, j = X.values[i], X.indices[i] + 1
-            m, s = 0.0, 0.0
-            if j < len(mean):
-                m, s = moments(mean, squares, seen, j, n)
-            out[i - start] = x / np.sqrt(s / n) if s > 0 else x
-            if taught[t]:
-                error = x - m
-                mean[j] = m + error / (n + 1)
-                squares[j] = s + error * (x - mean[j])
-                seen[j] = n + 1
+        i, end = X.indptr[t], X.indptr[t + 1]
+        for j in range(stage.columns):
+            there = i < end and X.indices[i] == j
+            out[place] = pass_by(stage, j + 1, X.values[i] if there else X.values.dtype.type(0), True, taught[t])
+            i, place = i + there, place + 1
+        for k in range(i, end):
+            out[place] = pass_by(stage, X.indices[k] + 1, X.values[k], False, taught[t])
+            place += 1
         if taught[t]:
-            count[T] = n + 1
+            stage.count[T] += 1
+
+
+@routine
+def pass_by(stage: Any, j: Any, x: Any, centred: Any, taught: Any) -> Any:
+    """One number of a sparse row, scaled, and then taken into the moments. While its feature has not varied it is 0, or x if not
+    centred."""
+    mean, squares, seen, count, _ = stage
+    n, m, s = count[T], 0.0, 0.0
+    if j < len(mean):
+        m, s = moments(mean, squares, seen, j, n)
+    error = x - m
+    if taught:
+        mean[j] = m + error / (n + 1)
+        squares[j] = s + error * (x - mean[j])
+        seen[j] = n + 1
+    shown = error if centred else x
+    if s > 0:
+        return shown / np.sqrt(s / n)
+    return 0.0 if centred else np.float64(x)
 
 
 @change.form(Standardise)
 def _(stage: Any, X: Any, taught: Any, out: Any) -> Any:
-    standardise(stage.mean, stage.squares, stage.seen, stage.count, X, taught, out)
+    standardise(stage, X, taught, out)
+
+
+# --- one example on its way through a pipeline ---
+
+
+@result.form(Standardise, DenseRows)
+def _(stage: Any, X: Any) -> Any:
+    return np.empty_like(X.values)
+
+
+@after.form(Standardise, DenseRows)
+def _(stage: Any, X: Any, out: Any) -> Any:
+    return DenseRows(lent(out), X.bias)
+
+
+@result.form(Standardise, SparseRows)
+def _(stage: Any, X: Any) -> Any:
+    entries = stage.columns
+    for j in X.indices:
+        entries += j >= stage.columns
+    return np.empty(entries, X.values.dtype)
+
+
+@after.form(Standardise, SparseRows)
+def _(stage: Any, X: Any, out: Any) -> Any:
+    indptr, indices, rest = np.zeros(2, X.indptr.dtype), np.empty(len(out), X.indices.dtype), len(X.indices) - len(out)
+    indptr[1] = len(out)
+    for i in range(len(out)):
+        indices[i] = i if i < stage.columns else X.indices[rest + i]
+    return SparseRows(indptr, indices, lent(out), X.bias)
 
 
 @parametric
@@ -91,8 +140,9 @@ class StandardScaler(Stage):
     """Scale each feature to mean 0 and deviation 1, by the rows seen so far.
 
     In a stream row t is scaled with the mean and deviation of the rows before t, then taken into them, so that learning and
-    predicting agree. A feature that has not varied yet is 0. CSR rows and dicts are only divided by the deviation, where there is one,
-    and not centred, since that would fill their zeros.
+    predicting agree. A feature that has not varied yet is 0. CSR rows are only divided by the deviation, where there is one, and not
+    centred, since that would fill their zeros. The features of the first dict are columns, as those of a table are: where another dict
+    leaves one of them out, it is 0, and all are centred. Features that come up in later dicts are treated as those of CSR rows.
 
     References
     ----------
@@ -135,7 +185,17 @@ class StandardScaler(Stage):
 
     def _record(self, state: State) -> Standardise:
         arrays = state.arrays
-        return Standardise(arrays["mean"], arrays["squares"], arrays["seen"], arrays["count"])
+        return Standardise(arrays["mean"], arrays["squares"], arrays["seen"], arrays["count"], state.known)
+
+    def _enter(self, X: Any, weights: Array | None, door: Door) -> Rows:
+        fresh = self._state is None
+        rows = super()._enter(X, weights, door)
+        if fresh and rows.sparse and not rows.named:
+            self._writable().known = 0  # none of the features is a column
+        return rows
+
+    def _transformed(self, state: State, rows: Rows, taught: Array) -> Rows:
+        return super()._transformed(state, rows.with_columns(state.known), taught)
 
 
 @verb(0)

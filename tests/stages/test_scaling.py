@@ -1,0 +1,98 @@
+"""Scaling of dicts: the features of the first are columns of a table, those that come up later are not."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import onepass
+from onepass import Imputer, PAClassifier, StandardScaler, pipeline
+
+plain = pytest.mark.plain
+RNG = np.random.default_rng(7)
+X = (RNG.normal(3.0, [1.0, 10.0, 0.1, 2.0], (60, 4)) * (RNG.random((60, 4)) < 0.8)).round(3)
+X[0] = [3.0, -2.0, 3.1, 1.0]
+Y = X @ [1.0, 0.1, 3.0, -1.0] > 8
+
+
+def dicts(rows: Any, zeros: bool) -> list[dict[str, float]]:
+    return [{f"f{j}": value for j, value in enumerate(row) if value or zeros} for row in rows.tolist()]
+
+
+@plain
+@pytest.mark.parametrize("zeros", [False, True])
+@pytest.mark.parametrize("stages", [[], [Imputer()], [Imputer(indicator=True)]], ids=["alone", "behind", "behind_indicators"])
+def test_dicts_are_scaled_as_arrays(zeros: bool, stages: list[Any]) -> None:
+    """Up to the order in which dense and sparse sums are added up."""
+    if stages and stages[0].indicator and not zeros:
+        pytest.skip("an absent feature has no indicator")
+    table, named, single = (pipeline(*[stage.copy() for stage in stages], StandardScaler(), PAClassifier()) for _ in range(3))
+    told = table.test_then_train(X, Y, classes=[False, True])
+    again = named.test_then_train(dicts(X, zeros), Y, classes=[False, True])
+    np.testing.assert_allclose(again, told, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(named[-2].mean_, table[-2].mean_, rtol=1e-13)
+    np.testing.assert_allclose(named[-2].var_, table[-2].var_, rtol=1e-12)
+    for x, y in zip(dicts(X, zeros), Y.tolist(), strict=True):
+        single.learn_one(x, y)
+    assert single.decision_function(dicts(X, zeros)).tolist() == named.decision_function(dicts(X, zeros)).tolist()
+    assert [named.decision_function([x])[0] for x in dicts(X, zeros)] == named.decision_function(dicts(X, zeros)).tolist()
+
+
+def naive(examples: list[dict[str, float]]) -> list[dict[str, float]]:
+    """Each example scaled by those before it, in the plainest way; an absent feature is 0."""
+    columns, scaled = list(examples[0]), []
+    for t, x in enumerate(examples):
+        now = {}
+        for name in dict.fromkeys([*columns, *x]):
+            past = [other.get(name, 0.0) for other in examples[:t]]
+            deviation, value, centred = float(np.std(past or [0.0])), x.get(name, 0.0), name in columns
+            if deviation > 0:
+                now[name] = (value - float(np.mean(past)) if centred else value) / deviation
+            else:
+                now[name] = 0.0 if centred else value
+        scaled.append(now)
+    return scaled
+
+
+@plain
+def test_later_features_are_only_scaled() -> None:
+    examples = dicts(X[:30], False)
+    for t in range(9, 30, 2):
+        examples[t] |= {"late": 5.0 + t % 3, f"rare{t}": 2.0}
+    scaler, shown = StandardScaler(), []
+    for x in examples:
+        shown.append(scaler.transform_one(x) if shown else dict.fromkeys(x, 0.0))
+        scaler.learn_one(x)
+    for t, (ours, theirs) in enumerate(zip(shown, naive(examples), strict=True)):
+        assert ours.keys() | {"late", f"rare{t}"} == theirs.keys() | {
+            "late",
+            f"rare{t}",
+        }  # `transform_one` leaves out what is new
+        assert all(math.isclose(ours[name], theirs[name], rel_tol=1e-9, abs_tol=1e-12) for name in ours)
+    block = StandardScaler().learn_transform(examples).toarray()
+    assert [row[row != 0].size for row in block] == [sum(value != 0 for value in x.values()) for x in naive(examples)]
+    names = scaler.get_feature_names_out().tolist()
+    for row, x in zip(block.tolist(), naive(examples), strict=True):
+        assert row == pytest.approx([x.get(name, 0.0) for name in names], rel=1e-9, abs=1e-12)
+
+
+@plain
+def test_csr_stays_sparse_unless_a_table_came_first() -> None:
+    rows = sp.csr_array(X)
+    assert StandardScaler().fit(rows).transform(rows).nnz == rows.nnz
+    of_table = StandardScaler().fit(X)
+    np.testing.assert_allclose(of_table.transform(rows).toarray(), of_table.transform(X), rtol=1e-12, atol=1e-15)
+
+
+@plain
+def test_files_keep_what_is_a_column(tmp_path: Any) -> None:
+    whole, first = (pipeline(StandardScaler(), PAClassifier()) for _ in range(2))
+    examples = [{**x, "late": 1.5 + t % 2} if t > 20 else x for t, x in enumerate(dicts(X, False))]
+    whole.partial_fit(examples, Y)
+    first.partial_fit(examples[:30], Y[:30]).save(tmp_path / "model")
+    second = onepass.load(tmp_path / "model").partial_fit(examples[30:], Y[30:])
+    assert second.decision_function(examples).tolist() == whole.decision_function(examples).tolist()
