@@ -134,8 +134,7 @@ def learn(
             def save_to(path: Path) -> None:
                 model.save(path, {**model.metadata_, "origin": _origin(watched, stream, options, head, before, origin)})
 
-            watched.keep_saving(checkpoint, save, save_to)
-            with _saving_on_error(watched, save, save_to):
+            with _saving_on_error(watched, save, save_to), watched.saved_every(checkpoint, lambda: save_to(save)):
                 result = evaluate.prequential(model, watched, METRICS[task], callback=watched.report)
                 watched.report(result.n, result.metrics)
         if save is not None:
@@ -263,32 +262,47 @@ class _Watched:
     def __init__(self, chunks: Any, stream: Any, display: Any) -> None:
         self.chunks, self.stream, self.display, self.examples = chunks, stream, display, 0
         self.measured: tuple[int, dict[str, float]] = 0, {}
-        self._save: Callable[[], None] = lambda: None
+        self._saved, self._due, self._idle = 0, False, False
 
-    def keep_saving(self, seconds: float | None, path: Path | None, save_to: Callable[[Path], None]) -> None:
-        """Save after the chunk at hand whenever so much time has passed."""
-        if seconds is None or path is None:
+    @contextmanager
+    def saved_every(self, seconds: float | None, save: Callable[[], None]) -> Iterator[None]:
+        """Save whenever so much time has passed: after the chunk at hand, or at once while the next is waited for."""
+        if seconds is None:
+            yield
             return
-        due = monotonic() + seconds
 
-        def save() -> None:
-            nonlocal due
-            if monotonic() >= due:
-                save_to(path)
-                due = monotonic() + seconds
+        def note(*_: object) -> None:
+            self._due = True
+            if self._idle:
+                self._save_if_due()
 
         self._save = save
+        before = signal.signal(signal.SIGALRM, note)
+        signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
+    def _save_if_due(self) -> None:
+        if self._due and self.examples > self._saved:
+            self._saved, self._due = self.examples, False
+            self._save()
 
     def __iter__(self) -> Iterator[Any]:
         start = perf_counter()
         bar = self.display.add_task("learning", total=self.stream.size, facts="")
         for chunk in self.chunks:
+            self._idle = False
             yield chunk
             self.examples += len(chunk)
-            self._save()
+            self._idle = True
+            self._save_if_due()
             seconds, read = perf_counter() - start, chunk.position.bytes or 0
             rates = f"{speed(self.examples / seconds)} examples/s · {read / seconds / 1e6:.0f} MB/s"
             self.display.update(bar, completed=read, facts=f"{self.examples:,} examples · {rates}")
+        self._idle = False
 
     def report(self, n: int, metrics: dict[str, float]) -> None:
         """Take note of the metrics, and show the first of them beside the bar."""

@@ -1,0 +1,70 @@
+"""What a model is, in words."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import onepass
+from onepass import AROWClassifier, KernelPA, OGDRegressor, PAClassifier, StandardScaler, pipeline
+from onepass.evaluate import describe
+
+
+def test_weights_are_named_and_the_largest_come_first() -> None:
+    X = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 2.0]])
+    model = PAClassifier(fit_intercept=False).fit(X, ["a", "b", "c"])
+    facts = describe(model).facts
+    names = list(facts["largest_weights"])
+    assert all(" for " in name for name in names)
+    sizes = np.abs(list(facts["largest_weights"].values()))
+    assert (np.diff(sizes) <= 0).all()
+    assert sizes.max() == np.abs(model.coef_).max()
+    one = AROWClassifier().partial_fit([{"size": 2.0, "age": 1.0}], ["x"], classes=["x", "y"])
+    assert set(describe(one).facts["largest_weights"]) == {"size", "age"}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [PAClassifier(), OGDRegressor(), KernelPA(), pipeline(StandardScaler(), PAClassifier())],
+    ids=lambda m: type(m).__name__,
+)
+def test_a_model_that_has_learned_nothing_can_be_described(model: Any) -> None:
+    assert type(model).__name__ in str(describe(model)) or "StandardScaler" in str(describe(model))
+
+
+def test_html_is_escaped() -> None:
+    model = PAClassifier().fit(np.eye(2), ["<b>", "&"])
+    assert "<b>" not in describe(model)._repr_html_()
+    assert "&lt;b&gt;" in describe(model)._repr_html_()
+
+
+def test_metadata_go_with_the_model(tmp_path: Path) -> None:
+    model = PAClassifier().fit(np.eye(2), [0, 1])
+    assert model.metadata_ == {}
+    model.save(tmp_path / "model", metadata={"owner": "me", "tags": ["a", 1, None]})
+    again = onepass.load(tmp_path / "model")
+    assert again.metadata_ == {"owner": "me", "tags": ["a", 1, None]}
+    again.save(tmp_path / "other")
+    assert onepass.load(tmp_path / "other").metadata_ == again.metadata_
+    assert "owner=me" in str(describe(again))
+    for bad in ({"x": object()}, {"x": b"bytes"}):
+        with pytest.raises(ValueError, match="metadata can't be saved"):
+            model.save(tmp_path / "model", metadata=bad)
+    assert onepass.load(tmp_path / "model").metadata_["owner"] == "me"
+
+
+@pytest.mark.parametrize("make", [PAClassifier, lambda: pipeline(StandardScaler(), PAClassifier())])
+def test_open_files_hold_models_too(make: Any) -> None:
+    model = make().fit(np.eye(3), [0, 1, 1])
+    file = io.BytesIO()
+    model.save(file, metadata={"n": 1})
+    file.seek(0)
+    again = onepass.load(file)
+    assert again.decision_function(np.eye(3)).tolist() == model.decision_function(np.eye(3)).tolist()
+    assert again.metadata_ == {"n": 1}
+    with pytest.raises(onepass.ModelFileError, match="the open file is not a model file"):
+        onepass.load(io.BytesIO(b"junk"))
