@@ -7,8 +7,10 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from onepass.active import ActiveLearner
+from onepass.active.selective import LEARNED
 from onepass.base import Learner
 from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows
@@ -98,3 +100,23 @@ def refuse_strings(chunk: Chunk) -> None:
             f"the column {column!r} holds strings, and the model takes numbers only: leave the column out, or learn a new model that"
             " begins with onepass.Hasher, as `onepass learn` does"
         )
+
+
+def put_back(model: Any, saved: Any) -> None:
+    """Make a model what a copy of it, made before, still is."""
+    if isinstance(model, ActiveLearner):
+        own = {name: value for name, value in vars(model).items() if name not in LEARNED}
+        model.__dict__ = own | {name: value for name, value in vars(saved).items() if name in LEARNED}
+        return
+    for step, kept in zip(steps_of(model), steps_of(saved), strict=True):
+        step._go_back_to(kept._latest())
+
+
+def start_anew(model: Any) -> None:
+    """Make a model forget all that it has learned; of a pipeline, its learner, since what stages know of features may well be right."""
+    if is_ours(model):
+        inner = getattr(model, "learner_", model)
+        getattr(inner, "learner", inner)._go_back_to(None)
+        return
+    fresh = model.clone() if hasattr(model, "clone") else clone(model)
+    model.__dict__ = vars(fresh)
