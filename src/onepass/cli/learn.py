@@ -16,7 +16,7 @@ from click.core import ParameterSource
 
 from onepass.cli.data import FILLS, opened, say_notes
 from onepass.cli.models import build, classes_from, known_task, settings_of, task_of, task_of_model
-from onepass.cli.options import FILLED, LEARNER, SCALE, SEED, SET, TASK, Names, Picture, Target, reading
+from onepass.cli.options import DETECTORS, FILLED, LEARNER, SCALE, SEED, SET, TASK, Names, Picture, Target, reading
 from onepass.cli.output import facts, metric, plain, progress, save_figure, show, speed
 
 METRICS = {"classification": ["mistake_rate"], "regression": ["mae", "rmse"]}
@@ -42,7 +42,9 @@ DECIDED = {
 @click.option("--test", metavar="FILE", help="Data to predict afterwards.")
 @click.option("--save", type=Target(), metavar="MODEL", help="Where to write the model; Ctrl-C saves what was learned so far.")
 @click.option("--resume", metavar="MODEL", help="A saved model to continue with.")
-@click.option("--plot", type=Picture(), metavar="PNG", help="Where to draw the learning curve.")
+@click.option("--drift", type=click.Choice(DETECTORS), help="What looks for changes of the stream in the errors.")
+@click.option("--on-drift", type=click.Choice(("reset",)), help="What to do about one: the learner starts anew.")
+@click.option("--plot", type=Picture(), metavar="PNG", help="Where to draw the learning curve; drifts are marked.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 @SEED
 @click.pass_context
@@ -58,6 +60,8 @@ def learn(
     test: str | None,
     save: Path | None,
     resume: str | None,
+    drift: str | None,
+    on_drift: str | None,
     plot: Path | None,
     as_json: bool,
     seed: int,
@@ -73,8 +77,12 @@ def learn(
     from onepass import evaluate
     from onepass.cli.fitting import fills, hashed_to, width_of
     from onepass.cli.fitting import test as errors_on
+    from onepass.evaluate.drift import DETECTORS as DETECTOR_CLASSES
 
     given = settings_of(settings)
+    if on_drift is not None and drift is None:
+        raise click.UsageError("--on-drift needs --drift, which says what looks for one.", context)
+    detector = None if drift is None else DETECTOR_CLASSES[drift]()
     if resume is None:
         model, task = None, task or known_task(learner)
     else:
@@ -108,7 +116,9 @@ def learn(
         with progress() as display:
             watched = _Watched(chain([first], chunks), stream, display)
             with _saving_on_error(model, watched, save):
-                result = evaluate.prequential(model, watched, METRICS[task], callback=_report(display))
+                result = evaluate.prequential(
+                    model, watched, METRICS[task], drift=detector, on_drift=on_drift, callback=_report(display)
+                )
         if save is not None:
             model.save(save)
         say_notes(stream, said)
@@ -125,6 +135,7 @@ def learn(
         "examples": result.n,
         **result.metrics,
         "updates": result.updates,
+        "drifts": None if detector is None else result.drifts,
         "seconds": seconds,
         "learning_seconds": result.seconds,
         "bytes": size,
@@ -260,6 +271,11 @@ def _summary(report: dict[str, Any]) -> dict[str, str]:
     for name in METRICS[report["task"]]:
         lines[name.replace("_", " ")] = metric(name, report[name])
     lines["updates"] = f"{report['updates']:,}"
+    if report["drifts"] is not None:
+        shown = [f"{place:,}" for place in report["drifts"][:8]]
+        lines["drifts"] = (
+            f"{len(report['drifts'])}" + (" at " if shown else "") + " ".join(shown) + " ..." * (len(report["drifts"]) > 8)
+        )
     seconds = report["seconds"]
     lines["seconds"] = (
         f"{seconds:.2f} ({speed(report['examples'] / seconds)} examples/s, {report['bytes'] / seconds / 1e6:.0f} MB/s)"

@@ -15,6 +15,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 FORMATS = ("libsvm", "csv", "tsv", "parquet", "jsonl", "npz")
 TASKS = ("classification", "regression")
 SCALES = ("standard", "unit", "none")
+DETECTORS = ("adwin", "page-hinkley", "window")
 
 
 class Names(click.ParamType):
