@@ -12,11 +12,24 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.naive_bayes import BernoulliNB
 
-from onepass import ActiveLearner, PAClassifier, PARegressor, StandardScaler, load, pipeline
+from onepass import (
+    ActiveLearner,
+    AROWClassifier,
+    OGDClassifier,
+    PAClassifier,
+    PARegressor,
+    Perceptron,
+    SCWClassifier,
+    StandardScaler,
+    load,
+    pipeline,
+)
 from onepass.evaluate import ADWIN, ErrorWindow, PageHinkley, prequential
 from onepass.evaluate import online as online_module
+from onepass.evaluate.feeding import core_of, forget
 
 DETECTORS = [ADWIN(), PageHinkley(threshold=30.0), ErrorWindow(window=50)]
 ids = {"ids": lambda detector: type(detector).__name__}
@@ -220,12 +233,12 @@ def test_it_is_as_if_one_example_came_after_the_other(detector, on_drift, delay)
     assert (result.metrics["mistake_rate"] < 0.3) == (on_drift == "reset")
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     places=st.sets(st.integers(1, 1199), max_size=8),
     delay=st.sampled_from([0, 0, 5]),
     detector=st.sampled_from(DETECTORS),
-    action=st.sampled_from([None, "reset", "call"]),
+    action=st.sampled_from([None, "reset", "forget", "call"]),
     block=st.sampled_from([16, 100, 1 << 14]),
 )
 def test_it_does_not_matter_how_the_stream_is_cut(places, delay, detector, action, block):
@@ -305,12 +318,61 @@ def test_active_learners_start_anew_too():
     assert np.array_equal(model.coef_, twin.coef_)
 
 
-def test_models_of_others_start_anew():
+def test_an_average_is_forgotten_and_the_weights_are_not():
     X, y = flipped()
+    model = slow()
+    (place,) = prequential(model, (X, y), drift=ADWIN(), on_drift="forget", classes=[0, 1]).drifts
+    assert model.t_ == 1200 - place
+    plain, since = PAClassifier(C=0.01), []
+    for t in range(1200):
+        plain.partial_fit(X[t : t + 1], y[t : t + 1], classes=[0, 1])
+        if t >= place:
+            since.append(plain.coef_)
+    assert np.mean(since, axis=0) == pytest.approx(model.coef_)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(
+    "model",
+    [
+        AROWClassifier(),
+        AROWClassifier(covariance="full", average=True),
+        OGDClassifier(adagrad=True, class_weight="balanced"),
+        OGDClassifier(),
+        Perceptron(pocket=True),
+        pipeline(StandardScaler(), SCWClassifier()),
+    ],
+    ids=["diagonal", "full", "squares", "rate", "pocket", "pipeline"],
+)
+def test_what_is_forgotten_is_as_at_the_start(model):
+    X, y = flipped(100)
+    model = clone(model).partial_fit(X, y, classes=[0, 1])
+    core, fresh = core_of(model), clone(core_of(model)).partial_fit(X[:1], y[:1], classes=[0, 1], sample_weight=[0.0])
+    weights, updates = core._state.arrays["w"].copy(), core.updates_
+    forget(model)
+    for name, array in core._state.arrays.items():
+        if name == "w" or name.endswith(".w"):
+            assert np.array_equal(array, 0 * array if name == "gap.w" else weights)
+        elif name != "count":
+            assert np.array_equal(array, fresh._state.arrays[name]), name
+    assert (core.t_, core.updates_) == (0, updates)
+    model.partial_fit(X, y)
+    assert core.t_ == 100
+
+
+def test_a_learner_without_such_a_memory_says_so():
+    X, y = flipped(50)
+    for model in (PAClassifier(), ActiveLearner(PAClassifier()), BernoulliNB()):
+        with pytest.raises(ValueError, match="on_drift='forget' is for learners of onepass that average"):
+            prequential(model, (X, y), drift=ADWIN(), on_drift="forget")
+
+
+def test_models_of_others_start_anew():
+    X, y = flipped(700, 400)
     model = BernoulliNB()
     result = prequential(model, (X, y), drift=ADWIN(), on_drift="reset")
     assert len(result.drifts) == 1
-    assert model.class_count_.sum() == 1200 - result.drifts[0]
+    assert model.class_count_.sum() == 700 - result.drifts[0]
 
 
 def test_models_and_detectors_of_river_take_part():

@@ -80,6 +80,7 @@ def expected(chances, y):
 # --- probabilities ---
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("delay", [0, 4])
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize(

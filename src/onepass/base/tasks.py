@@ -170,7 +170,9 @@ class Classifier(Labelled):
     # --- what the base asks ---
 
     def _fields_of_options(self) -> dict[str, Field]:
-        counts = {"class_counts": Field("classes", whole=True, beside=True)} if self.class_weight == "balanced" else {}
+        counts = (
+            {"class_counts": Field("classes", whole=True, beside=True, fades=True)} if self.class_weight == "balanced" else {}
+        )
         platt = {"platt": Field("5", start=PLATT_START, exact=True, beside=True)} if self.calibrate else {}
         return {**super()._fields_of_options(), **counts, **platt}
 

@@ -43,7 +43,11 @@ DECIDED = {
 @click.option("--save", type=Target(), metavar="MODEL", help="Where to write the model; Ctrl-C saves what was learned so far.")
 @click.option("--resume", metavar="MODEL", help="A saved model to continue with.")
 @click.option("--drift", type=click.Choice(DETECTORS), help="What looks for changes of the stream in the errors.")
-@click.option("--on-drift", type=click.Choice(("reset",)), help="What to do about one: the learner starts anew.")
+@click.option(
+    "--on-drift",
+    type=click.Choice(("reset", "forget")),
+    help="What to do about one: start anew, or forget all but the weights (averages, covariances, learning rates).",
+)
 @click.option("--plot", type=Picture(), metavar="PNG", help="Where to draw the learning curve; drifts are marked.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 @SEED

@@ -355,7 +355,7 @@ class Watch:
 
 def check_action(on_drift: Any, watch: Watch | None) -> None:
     """Refuse what can't be done about a drift."""
-    if on_drift is not None and on_drift != "reset" and not callable(on_drift):
-        raise ValueError(f"`on_drift` must be 'reset', a function of the model, or None, got {on_drift!r}.")
+    if not (on_drift in (None, "reset", "forget") or callable(on_drift)):
+        raise ValueError(f"`on_drift` must be 'reset', 'forget', a function of the model, or None, got {on_drift!r}.")
     if on_drift is not None and watch is None:
         raise ValueError("`on_drift` needs a detector: pass drift=ADWIN(), or another one.")

@@ -112,11 +112,35 @@ def put_back(model: Any, saved: Any) -> None:
         step._go_back_to(kept._latest())
 
 
+def core_of(model: Any) -> Any:
+    """What learns in a model of ours: the learner of a pipeline, of what an ActiveLearner has made of its own, or the model itself."""
+    inner = getattr(model, "learner_", model)
+    return getattr(inner, "learner", inner)
+
+
+def forget(model: Any) -> None:
+    """Make a model of ours keep its weights, and forget what made them hard to move: averages, covariances, learning rates that
+    fall, counts of classes."""
+    core = core_of(model)
+    state = core._latest()
+    if state is not None:
+        core._go_back_to(state.forgetful())
+
+
+def check_forgets(model: Any) -> None:
+    """Refuse a model that has nothing to forget but its weights."""
+    core = steps_of(model)[-1]
+    if not is_ours(model) or not any(field.fades for field in core._layout(core._known_forms[0]).values()):
+        raise ValueError(
+            f"on_drift='forget' is for learners of onepass that average, or whose steps get smaller with time; {type(core).__name__}"
+            " with these parameters does neither. Say 'reset' to start anew."
+        )
+
+
 def start_anew(model: Any) -> None:
     """Make a model forget all that it has learned; of a pipeline, its learner, since what stages know of features may well be right."""
     if is_ours(model):
-        inner = getattr(model, "learner_", model)
-        getattr(inner, "learner", inner)._go_back_to(None)
+        core_of(model)._go_back_to(None)
         return
     fresh = model.clone() if hasattr(model, "clone") else clone(model)
     model.__dict__ = vars(fresh)

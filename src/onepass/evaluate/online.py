@@ -24,7 +24,7 @@ from onepass.base.inputs import as_csr, from_csr
 from onepass.base.labels import Coded, classes_of, coded, label_array
 from onepass.datasets import Dataset
 from onepass.evaluate.drift import Watch, check_action
-from onepass.evaluate.feeding import door_of, is_ours, put_back, rows_for, start_anew, steps_of
+from onepass.evaluate.feeding import check_forgets, door_of, forget, is_ours, put_back, rows_for, start_anew, steps_of
 from onepass.evaluate.figures import beside, check_figures, foretold, log_odds
 from onepass.evaluate.metrics import Array
 from onepass.evaluate.probability import PROBABILITY_METRICS
@@ -34,6 +34,7 @@ from onepass.streams import Chunk
 from onepass.streams.stream import Position
 
 PIECE = 1 << 16  # rows of an array that are learned from in one call
+ACTIONS = {"reset": start_anew, "forget": forget}
 GATHER = 512  # single examples that are accounted for at once
 
 
@@ -136,8 +137,10 @@ def prequential(
         What looks for changes of the stream: `ADWIN`, `PageHinkley`, `ErrorWindow`, or a detector of river; any object with
         `update(x)` and `drift_detected`. It sees whether each example was a mistake (1 or 0), or the absolute error for
         regression, in order, goes on from where it is, and where it saw a drift is in `drifts` of the result.
-    on_drift : "reset" or callable, optional
+    on_drift : "reset", "forget" or callable, optional
         What to do about a drift. "reset": the model starts anew with the next example; of a pipeline, only its learner does.
+        "forget": it keeps its weights, and forgets what makes them slow to change: its average, its covariance (Vaits and
+        Crammer 2011), a learning rate that has fallen, the counts of classes; `t_` counts anew.
         A function is called with the model, which has learned from all examples up to the drift and from none after it.
         With `delay`, that takes one call per example.
     callback : callable, optional
@@ -167,6 +170,8 @@ def prequential(
     refuse_other_kinds(model)
     watch = None if drift is None else Watch(drift)
     check_action(on_drift, watch)
+    if on_drift == "forget":
+        check_forgets(model)
     run = _Run(model, metrics, window, delay, classes, points, watch, on_drift, callback)
     if isinstance(stream, Dataset | tuple):
         run.arrays(*arrays(stream))
@@ -312,8 +317,8 @@ class _Run:
 
     def _reset_if_due(self) -> None:
         """Before the next example: a model that starts anew without one would know nothing, not even its labels."""
-        if self.watch is not None and self.watch.drifted and self.on_drift == "reset":
-            self._acting(start_anew)
+        if self.watch is not None and self.watch.drifted and isinstance(self.on_drift, str):
+            self._acting(ACTIONS[self.on_drift])
 
     def _call_if_due(self) -> None:
         if self.watch is not None and self.watch.drifted and callable(self.on_drift):
