@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as reference
+from sklearn.base import clone
 from sklearn.datasets import dump_svmlight_file
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 
@@ -265,6 +266,26 @@ def test_a_stream_from_a_file(tmp_path):
         result = prequential(PAClassifier(), stream, LABEL_METRICS)
     expected = prequential(PAClassifier(grow=True), (X, y), LABEL_METRICS)
     assert result.metrics == pytest.approx(expected.metrics)
+
+
+@pytest.mark.parametrize("model", [PAClassifier(), pipeline(StandardScaler(), PAClassifier())], ids=["learner", "pipeline"])
+@pytest.mark.parametrize("delay", [0, 3])
+def test_columns_go_by_their_names(tmp_path, model, delay):
+    X, y = blobs(60)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(label=y)
+    frame[:30].to_csv(tmp_path / "one.csv", index=False)
+    frame[30:][["c", "label", "a", "d", "b"]].to_csv(tmp_path / "two.csv", index=False)
+    model = clone(model)
+    wrong = 0.0
+    for name in ("one.csv", "two.csv"):
+        with streams.open(tmp_path / name, label="label") as stream:
+            wrong += 30 * prequential(model, stream, delay=delay).metrics["mistake_rate"]
+    assert model.feature_names_in_.tolist() == list("abcd")
+    twin, expected = clone(model), 0.0
+    for part in (slice(30), slice(30, 60)):
+        expected += 30 * prequential(twin, (frame[part][list("abcd")], y[part]), delay=delay).metrics["mistake_rate"]
+    assert wrong == pytest.approx(expected)
+    assert np.array_equal(model.coef_, twin.coef_)
 
 
 def test_the_parameter_grow_stays_what_it_was():

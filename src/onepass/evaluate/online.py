@@ -24,12 +24,13 @@ from onepass.base.inputs import as_csr, from_csr
 from onepass.base.labels import Coded, classes_of, coded, label_array
 from onepass.datasets import Dataset
 from onepass.evaluate.drift import Watch, check_action
-from onepass.evaluate.feeding import check_forgets, door_of, forget, is_ours, put_back, rows_for, start_anew, steps_of
+from onepass.evaluate.feeding import check_forgets, core_of, door_of, forget, is_ours, put_back, rows_for, start_anew, steps_of
 from onepass.evaluate.figures import beside, check_figures, foretold, log_odds
 from onepass.evaluate.metrics import Array
 from onepass.evaluate.probability import PROBABILITY_METRICS
 from onepass.evaluate.ranking import RANK_METRICS
 from onepass.evaluate.tally import BLOCK, Curve, Tally, json_number
+from onepass.stages import Pipeline
 from onepass.streams import Chunk
 from onepass.streams.stream import Position
 
@@ -217,7 +218,7 @@ class _Run:
         self.ranking = any(name in RANK_METRICS for name in names)
         self.reported = 0
         self.known_before = getattr(model, "classes_", None)
-        self.held: tuple[Any, Array, bool] | None = None  # rows whose labels have not arrived yet
+        self.held: tuple[Chunk, Array] | None = None  # rows whose labels have not arrived yet
 
     # --- streams ---
 
@@ -230,7 +231,7 @@ class _Run:
     def chunks(self, chunks: Iterable[Chunk]) -> None:
         classification = is_classifier(self.model)
         check_figures(self.model, self.probabilities, self.ranking)
-        at_once = isinstance(self.model, Learner) and self.on_drift is None if self.delay else is_ours(self.model)
+        at_once = isinstance(self.model, Learner | Pipeline) and self.on_drift is None if self.delay else is_ours(self.model)
         if not at_once:
             self._one_by_one(_split(chunks), classification, _Rows(self.model, self.classes))
             return
@@ -239,7 +240,7 @@ class _Run:
             if len(y) == 0:
                 continue
             if self.delay:
-                for true, pieces in self._learn_late(chunk.X, y, chunk.open_ended):
+                for true, pieces in self._learn_late(chunk, y):
                     self._see(self._told(true, pieces))
             else:
                 target: Array | Coded = self._coded(y) if classification else y
@@ -249,7 +250,8 @@ class _Run:
                     self._learn_and_act(chunk, target)
             self._report()
         if self.held is not None:
-            self._learn(*self.held)
+            chunk, y = self.held
+            self._learn_part(chunk, y, 0, len(y))
 
     def singles(self, examples: Iterable[tuple[Mapping[str, Any], Any]]) -> None:
         examples = iter(examples)
@@ -330,32 +332,33 @@ class _Run:
         action(self.model)
         self.updates_before += getattr(self.model, "updates_", 0) - before
 
-    def _learn_late(self, X: Any, y: Array, open_ended: bool) -> Iterator[tuple[Array | Coded, list[Piece]]]:
-        """Predict the rows of X, and learn from each row `delay` rows later; yields targets and scores.
+    def _learn_late(self, chunk: Chunk, y: Array) -> Iterator[tuple[Array | Coded, list[Piece]]]:
+        """Predict the rows of a chunk, and learn from each row `delay` rows later; yields targets and scores.
 
         A learner scores an example of weight 0 but does not learn from it, so the rows to learn from and the rows to predict,
         one of each in turn, are a single pass: learn row t - delay - 1, score row t.
         """
-        lag = self.delay + 1
+        lag, X = self.delay + 1, chunk.X
         waiting = 0 if self.held is None else len(self.held[1])
         if self.held is not None:
-            X, y = stack(self.held[0], X), np.concatenate([self.held[1], y])
+            X, y = stack(self.held[0].X, X), np.concatenate([self.held[1], y])
         first = min(max(lag, waiting), len(y))  # the first row that is predicted with one more label than the row before
         if first > waiting:
-            yield y[waiting:first], self._score(rows(X, waiting, first))
+            some = replace(chunk, X=rows(X, waiting, first))
+            yield y[waiting:first], self._score(rows_for(self.model, some), first - waiting)
         if first < len(y):
             due = np.arange(first, len(y))
             turns = np.column_stack([due - lag, due]).ravel()
             weight = np.tile([1.0, 0.0], len(due))
-            yield y[due], _every_second(self._learn(take(X, turns), np.repeat(y[due - lag], 2), open_ended, weight))
+            both, taught = rows_for(self.model, replace(chunk, X=take(X, turns))), np.repeat(y[due - lag], 2)
+            yield y[due], _every_second(self._learn(both, taught, chunk.open_ended, weight))
         kept = max(len(y) - lag, 0)
-        self.held = take(X, np.arange(kept, len(y))), y[kept:], open_ended  # a copy, so that the rest of the chunk can go
+        self.held = replace(chunk, X=take(X, np.arange(kept, len(y)))), y[kept:]  # a copy, so that the rest of the chunk can go
 
-    def _score(self, X: Any) -> list[Piece]:
-        state = self.model._state
-        n = len(X) if isinstance(X, list) else X.shape[0]
-        scores = np.zeros((n, 1)) if state is None else self.model._scores_now(X)
-        return [self.model._foretold(scores, state, self.probabilities is not None)]
+    def _score(self, X: Any, n: int) -> list[Piece]:
+        core = core_of(self.model)
+        scores = np.zeros((n, 1)) if core._state is None else self.model._scores_now(X)
+        return [core._foretold(scores, core._state, self.probabilities is not None)]
 
     # --- accounting ---
 
