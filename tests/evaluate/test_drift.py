@@ -26,6 +26,7 @@ from onepass import (
     StandardScaler,
     load,
     pipeline,
+    streams,
 )
 from onepass.evaluate import ADWIN, ErrorWindow, PageHinkley, prequential
 from onepass.evaluate import online as online_module
@@ -303,6 +304,20 @@ def test_stages_of_a_pipeline_stay(tmp_path):
     assert prequential(last, (X[:place], y[:place]), drift=ADWIN(), on_drift="reset", classes=[0, 1]).drifts == [place]
     last.save(tmp_path / "model.onepass")
     assert np.array_equal(load(tmp_path / "model.onepass").predict(X), last.predict(X))
+
+
+def test_columns_go_by_their_names_behind_stages_that_stay(tmp_path):
+    """After a reset the learner knows no names, and the scaler does."""
+    X, y = flipped()
+    frame = pd.DataFrame(X * [1, 10, 100], columns=list("abc")).assign(label=y)
+    frame[:300].to_csv(tmp_path / "one.csv", index=False)
+    frame[300:][["c", "label", "a", "b"]].to_csv(tmp_path / "two.csv", index=False)
+    model, whole, detector = pipeline(StandardScaler(), slow()), pipeline(StandardScaler(), slow()), ADWIN()
+    for name in ("one.csv", "two.csv"):
+        with streams.open(tmp_path / name, label="label", chunk=100) as stream:
+            prequential(model, stream, drift=detector, on_drift="reset")
+    assert prequential(whole, (frame[list("abc")], y), drift=ADWIN(), on_drift="reset").drifts
+    assert np.array_equal(model.coef_, whole.coef_)
 
 
 def test_active_learners_start_anew_too():

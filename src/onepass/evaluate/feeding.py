@@ -61,7 +61,9 @@ def rows_for(model: Any, chunk: Chunk) -> Any:
             )
         return _named(chunk)
     refuse_strings(chunk)
-    if not hasattr(model, "t_") or nw.dependencies.is_into_dataframe(chunk.X) or are_named(chunk.X):
+    inner = getattr(model, "learner_", model)
+    first = inner[0] if isinstance(inner, Pipeline) else inner  # a learner behind stages may start anew, and they stay
+    if not hasattr(first, "t_") or nw.dependencies.is_into_dataframe(chunk.X) or are_named(chunk.X):
         return _named(chunk)
     if chunk.names is not None and hasattr(model, "feature_names_in_"):
         wanted = model.feature_names_in_.tolist()
