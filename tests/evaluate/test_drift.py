@@ -285,6 +285,18 @@ def test_all_doors_see_the_same_drifts():
     assert len(seen[0]) == 1
 
 
+def test_labels_that_were_told_are_told_again():
+    """A model that is told of three labels has the form for many classes from its first example on, whenever that is."""
+    X, y = flipped()
+    models = slow(), slow()
+    examples = [dict(zip("abc", x, strict=True)) for x in X.tolist()]
+    pairs = list(zip(examples, y.tolist(), strict=True))
+    for model, stream in zip(models, ((examples, y), pairs), strict=True):
+        assert prequential(model, stream, drift=ADWIN(), on_drift="reset", classes=[0, 1, 2]).drifts
+    assert models[0].coef_.shape == (3, 3)
+    assert np.array_equal(models[0].coef_, models[1].coef_)
+
+
 def test_stages_of_a_pipeline_stay(tmp_path):
     X, y = flipped()
     X = 5 * X + 3

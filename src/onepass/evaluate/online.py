@@ -304,7 +304,7 @@ class _Run:
         assert self.watch is not None
         start = 0
         while start < len(target):
-            self._reset_if_due()
+            self._act_before_next()
             stop = min(start + BLOCK, len(target))
             before = self.model.copy()
             told = self._told(target[start:stop], self._learn_part(chunk, target, start, stop))
@@ -317,8 +317,8 @@ class _Run:
             self._call_if_due()
             start = stop
 
-    def _reset_if_due(self) -> None:
-        """Before the next example: a model that starts anew without one would know nothing, not even its labels."""
+    def _act_before_next(self) -> None:
+        """Reset or forget, now that there is a next example: a model that starts anew without one would not even know its labels."""
         if self.watch is not None and self.watch.drifted and isinstance(self.on_drift, str):
             self._acting(ACTIONS[self.on_drift])
 
@@ -437,7 +437,7 @@ class _Run:
 
         for x, y in examples:
             start = perf_counter()
-            self._reset_if_due()
+            self._act_before_next()
             answer = one.predict(x)
             piece = one.piece(x, self.probabilities is not None, self.ranking) if figures else None
             error = float(answer != y) if classification else abs(_number(answer) - float(y))
@@ -454,7 +454,7 @@ class _Run:
             self._account_for_gathered(gathered, classification)
         start = perf_counter()
         while waiting:
-            self._reset_if_due()
+            self._act_before_next()
             learn()
         self.seconds += perf_counter() - start
 
@@ -492,8 +492,7 @@ class _Singles:
     def __init__(self, model: Any, classes: Any) -> None:
         self.model, self.classes = model, classes
         self.predict: Callable[[Any], Any] = model.predict_one
-        told = classes is not None and is_ours(model) and _is_fresh(model)
-        self.learn: Callable[[Any, Any], Any] = self._learn_first if told else model.learn_one
+        self.tells = classes is not None and is_ours(model)
 
     def piece(self, x: Any, probabilities: bool, ranking: bool) -> Piece:
         """What the model says of an example before it learns from it."""
@@ -503,10 +502,12 @@ class _Singles:
         row = np.array([list(chances.values())], float).reshape(1, len(chances))
         return Piece(list(chances), log_odds(row), row)
 
-    def _learn_first(self, x: Any, y: Any) -> None:
-        """Learn from the first example, and tell a model of ours the labels that can occur."""
-        self.model._learn([x], [y], None, door_of([x], self.classes, open_ended=True))
-        self.learn = self.model.learn_one
+    def learn(self, x: Any, y: Any) -> None:
+        """Learn from an example. A model of ours that is fresh is told the labels that can occur."""
+        if self.tells and _is_fresh(self.model):
+            self.model._learn([x], [y], None, door_of([x], self.classes, open_ended=True))
+        else:
+            self.model.learn_one(x, y)
 
 
 class _Rows:
