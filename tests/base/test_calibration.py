@@ -14,7 +14,7 @@ from onepass import PAClassifier
 from onepass.compiled.calibration import AA, BB, OFFSET, SLOPE, START, calibrate_binary, calibrate_multiclass, probabilities
 from shared import dataset
 
-NO_WEIGHTS = np.empty(0)
+NO_WEIGHTS, NO_CHANCES = np.empty(0), np.empty((0, 0))
 RNG = np.random.default_rng(0)
 N = 20_000
 LOGITS = 2 * RNG.normal(size=N) - 1
@@ -26,7 +26,7 @@ LABELS = (softmax(MANY, axis=1).cumsum(axis=1) < RNG.random((N, 1))).sum(axis=1)
 def learned(scores: Any, y: Any, platt: Any = START) -> Any:
     platt = np.array(platt)
     step = calibrate_binary if scores.ndim == 1 else calibrate_multiclass
-    step(platt, scores.reshape(len(y), -1), y, NO_WEIGHTS)
+    step(platt, scores.reshape(len(y), -1), y, NO_WEIGHTS, NO_CHANCES)
     return platt
 
 
@@ -134,9 +134,9 @@ def test_scores_of_any_size_give_probabilities(labels: int) -> None:
         for size in sizes:
             score = size * np.array([[0.7]] if labels == 2 else [[0.3, -0.5, 0.1]])
             if labels == 2:
-                calibrate_binary(platt, score, np.array([-1.0]), NO_WEIGHTS)
+                calibrate_binary(platt, score, np.array([-1.0]), NO_WEIGHTS, NO_CHANCES)
             else:
-                calibrate_multiclass(platt, score, np.array([1]), NO_WEIGHTS)
+                calibrate_multiclass(platt, score, np.array([1]), NO_WEIGHTS, NO_CHANCES)
             probabilities(platt, score, out)
             np.testing.assert_allclose(out.sum(), 1)
         assert np.isfinite(platt).all()

@@ -332,6 +332,24 @@ def test_learning_curve_is_drawn(libsvm: Path, tmp_path: Path) -> None:
 # --- predict ---
 
 
+def test_drifts_are_seen_and_shown(tmp_path: Path) -> None:
+    X = np.random.default_rng(0).standard_normal((1200, 2)).round(3)
+    y = np.where((X[:, 0] > 0.2) ^ (np.arange(1200) >= 600), "up", "down")
+    path = tmp_path / "turning.csv"
+    path.write_text("a,b,class\n" + "".join(f"{a},{b},{label}\n" for (a, b), label in zip(X, y, strict=True)))
+    slowly = ("--set", "average=uniform", "--set", "C=0.01", "--json")
+    for drift in ("adwin", "page-hinkley", "window"):
+        seen = json.loads(good("learn", path, *slowly, "--drift", drift).stdout)
+        anew = json.loads(good("learn", path, *slowly, "--drift", drift, "--on-drift", "reset").stdout)
+        assert 600 < anew["drifts"][0] == seen["drifts"][0] < 800
+        assert anew["mistake_rate"] < seen["mistake_rate"]
+    out = good("learn", path, *slowly[:-1], "--drift", "adwin", "--plot", tmp_path / "curve.png").stdout
+    assert re.search(r"drifts +1 at 6\d\d", out)
+    assert "drifts" not in good("learn", path).stdout
+    assert json.loads(good("learn", path, "--json").stdout)["drifts"] is None
+    assert "--on-drift needs --drift" in run("learn", path, "--on-drift", "reset").stderr
+
+
 def test_predictions_and_their_error(table: Path, tmp_path: Path) -> None:
     good("learn", table, "--save", tmp_path / "model")
     result = good("predict", tmp_path / "model", table)

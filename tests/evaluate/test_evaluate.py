@@ -14,10 +14,24 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as reference
+from sklearn.base import clone
 from sklearn.datasets import dump_svmlight_file
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 
-from onepass import PAClassifier, PAMultilabel, PARegressor, PAUniclass, StandardScaler, datasets, pipeline, streams
+from onepass import (
+    Hasher,
+    Imputer,
+    PAClassifier,
+    PAMultilabel,
+    PARegressor,
+    PAUniclass,
+    StandardScaler,
+    Table,
+    Text,
+    datasets,
+    pipeline,
+    streams,
+)
 from onepass.evaluate import compare, prequential, regret, tune
 from onepass.evaluate import tally as tally_module
 
@@ -257,6 +271,40 @@ def test_pipelines_take_part(delay):
     assert result.metrics["mistake_rate"] == pytest.approx(np.mean(wrong))
 
 
+def rows_of_all_kinds(n=60):
+    random = np.random.default_rng(0)
+    for t in range(n):
+        words = " ".join(random.choice(["red", "green", "blue", "new"], 3))
+        yield {"number": float(t % 7), "kind": "uvw"[random.integers(3)], "text": words}
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(
+    ("stages", "column"),
+    [([Imputer(), StandardScaler()], None), ([Hasher(64)], None), ([Table(text=["text"])], None), ([Text()], "text")],
+    ids=["numbers", "hashed", "table", "text"],
+)
+def test_late_labels_behind_stages(stages, column):
+    """Rows that are only predicted teach stages nothing."""
+    y = blobs(60)[1]
+    examples = list(rows_of_all_kinds())
+    if isinstance(stages[0], Imputer):
+        examples = [{"a": row["number"], "b": np.nan if t % 3 else 1.0 * t} for t, row in enumerate(examples)]
+    elif column is not None:
+        examples = [row[column] for row in examples]
+    late = pipeline(*map(clone, stages), PAClassifier())
+    result = prequential(late, (examples, y), delay=5)
+    model, wrong = pipeline(*map(clone, stages), PAClassifier()), []
+    for t in range(60):
+        wrong.append(model.predict_one(examples[t]) != y[t])
+        if t >= 5:
+            model.learn_one(examples[t - 5], y[t - 5])
+    for t in range(55, 60):
+        model.learn_one(examples[t], y[t])
+    assert result.metrics["mistake_rate"] == pytest.approx(np.mean(wrong))
+    assert np.array_equal(late.coef_, model.coef_)
+
+
 def test_a_stream_from_a_file(tmp_path):
     X, y = blobs(50)
     path = tmp_path / "blobs.txt"
@@ -265,6 +313,26 @@ def test_a_stream_from_a_file(tmp_path):
         result = prequential(PAClassifier(), stream, LABEL_METRICS)
     expected = prequential(PAClassifier(grow=True), (X, y), LABEL_METRICS)
     assert result.metrics == pytest.approx(expected.metrics)
+
+
+@pytest.mark.parametrize("model", [PAClassifier(), pipeline(StandardScaler(), PAClassifier())], ids=["learner", "pipeline"])
+@pytest.mark.parametrize("delay", [0, 3])
+def test_columns_go_by_their_names(tmp_path, model, delay):
+    X, y = blobs(60)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(label=y)
+    frame[:30].to_csv(tmp_path / "one.csv", index=False)
+    frame[30:][["c", "label", "a", "d", "b"]].to_csv(tmp_path / "two.csv", index=False)
+    model = clone(model)
+    wrong = 0.0
+    for name in ("one.csv", "two.csv"):
+        with streams.open(tmp_path / name, label="label") as stream:
+            wrong += 30 * prequential(model, stream, delay=delay).metrics["mistake_rate"]
+    assert model.feature_names_in_.tolist() == list("abcd")
+    twin, expected = clone(model), 0.0
+    for part in (slice(30), slice(30, 60)):
+        expected += 30 * prequential(twin, (frame[part][list("abcd")], y[part]), delay=delay).metrics["mistake_rate"]
+    assert wrong == pytest.approx(expected)
+    assert np.array_equal(model.coef_, twin.coef_)
 
 
 def test_the_parameter_grow_stays_what_it_was():

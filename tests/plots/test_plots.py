@@ -10,7 +10,7 @@ import pytest
 from matplotlib import pyplot
 
 from onepass import PAClassifier, PARegressor, datasets
-from onepass.evaluate import compare, prequential
+from onepass.evaluate import ADWIN, compare, prequential
 from onepass.plots import DecisionBoundaryDisplay, LearningCurveDisplay
 from onepass.plots.curves import _spread
 
@@ -37,6 +37,26 @@ def test_curves_of_several_results(results):
     assert [text.get_text() for text in display.ax_.texts] == sorted(results, key=lambda n: results[n].metrics["mistake_rate"])
     assert len(display.ax_.lines) == 2 + 3
     assert display.figure_ is display.ax_.figure
+
+
+def test_drifts_that_were_seen_are_marked():
+    X, y = datasets.circles(2000, random_state=0)
+    y[1000:] = 1 - y[1000:]
+    slow = PAClassifier(C=0.01, average="uniform")
+    result = prequential(slow, (X**2, y), ["mistake_rate", "recall"], window=500, drift=ADWIN())
+    display = LearningCurveDisplay.from_prequential({"it": result})
+    (line,) = display.lines_
+    marks = [mark for mark in display.ax_.lines if mark is not line]
+    assert [mark.get_xdata()[0] for mark in marks] == result.drifts
+    assert marks
+    assert {mark.get_color() for mark in marks} == {line.get_color()}
+
+
+def test_a_metric_may_have_no_value_at_first():
+    X, y = datasets.circles(200, random_state=0)
+    y[100:] += 1
+    display = LearningCurveDisplay.from_prequential(prequential(PAClassifier(), (X, y), "recall"), "recall[2]")
+    assert np.isfinite(display.ax_.get_ylim()).all()
 
 
 def test_a_curve_of_windows_and_another_metric_on_given_axes(results):

@@ -9,7 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from onepass.base import State
-from onepass.base.engine import Piece
+from onepass.base.engine import NO_CHANCES, Piece, Pieces
 from onepass.base.estimator import are_named
 from onepass.base.inputs import FLOATS, Rows, one_row, rows_of
 from onepass.base.knowledge import Door
@@ -26,9 +26,7 @@ class Pass:
     A row is asked about, and learned from, if its margin is within its `reach`; every other row leaves the learner as it is.
     """
 
-    def __init__(
-        self, learner: Any, X: Any, target: Array, weights: Array | None, reach: Array, pieces: list[Piece] | None
-    ) -> None:
+    def __init__(self, learner: Any, X: Any, target: Array, weights: Array | None, reach: Array, pieces: Pieces | None) -> None:
         """`X` as `examples` gives it; `pieces` gathers the scores, if it is there."""
         self.learner, self.core, self.stages, self.steps = learner, last_of(learner), stages_of(learner), steps_of(learner)
         self.X, self.target, self.weights, self.reach, self.pieces = X, target, weights, reach, pieces
@@ -77,7 +75,7 @@ class Pass:
 
     def _run(self, state: State, rows: Rows, start: int) -> None:
         """The compiled pass."""
-        width = self.core._width(state)
+        width, asked = self.core._width(state), self.pieces is not None and self.pieces.chances
         for _, stop in rows.blocks():
             while start < stop:
                 codes, known = self.core._codes(state, self.target[start:stop])
@@ -87,13 +85,17 @@ class Pass:
                     given = self._given(state, codes, None if self.weights is None else self.weights[start:end])
                     gate = Active(reach, self.asked[start:end], np.empty(known, state.dtype), given)
                     state = self.core._run_block(state, rows, start, codes, gate, scores)
-                    self.core._after(state, scores, codes, gate)
+                    assert state.classes is not None
+                    chances = np.empty((known, len(state.classes))) if asked else NO_CHANCES
+                    self.core._after(state, scores, codes, gate, chances)
+                    piece = Piece(state.classes, scores, chances if asked else None)
                 else:  # a label that is none of the classes matters only if it is asked for
                     scores[0] = self.core._scores(rows.part(start, end), state)[0]
                     if margin(scores[0]) <= reach[0]:
                         self.core._refuse_label(state, self.target[start], start)
+                    piece = self.core._foretold(scores, state, asked)
                 if self.pieces is not None:
-                    self.pieces.append((state.classes, scores))
+                    self.pieces.append(piece)
                 start = end
 
     def _given(self, state: State, codes: Array, weights: Array | None) -> Any:
@@ -122,7 +124,7 @@ class Pass:
             asked = np.flatnonzero(margins_of(scores, state) <= self.reach[start:stop])
             end = start + int(asked[0]) if len(asked) else stop
             if self.pieces is not None and end > start:
-                self.pieces.append((state.classes, scores[: end - start]))
+                self.pieces.append(self.core._foretold(scores[: end - start], state, self.pieces.chances))
             # what is drawn for a feature that is still to come depends on the features before it: no looking ahead then
             ahead = 1 if state.foresees else min(end - start + 1 if len(asked) else 2 * ahead, SCORED_AHEAD)
             start = end

@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from onepass.active.passes import Pass, check_unasked, examples, last_of, margin_of
 from onepass.base import Classifier, ModelFileError
 from onepass.base.conventions import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from onepass.base.engine import Piece
+from onepass.base.engine import Pieces
 from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows
 from onepass.base.knowledge import Door
@@ -154,7 +154,7 @@ class ActiveLearner(Saved, Locked, ClassifierMixin, MetaEstimatorMixin, BaseEsti
 
     def test_then_train(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Array:
         """`partial_fit` that returns the scores each row had before it was learned from or passed over."""
-        pieces: list[Piece] = []
+        pieces = Pieces()
         with self._lock:
             self._learn(X, y, sample_weight, table_door(X, classes), pieces)
             return self._joined(pieces)
@@ -251,7 +251,7 @@ class ActiveLearner(Saved, Locked, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         state = self._core._latest() if "learner_" in vars(self) else None
         return None if state is None else (state.t, state.n_features, len(state.classes))
 
-    def _joined(self, pieces: list[Piece]) -> Array:
+    def _joined(self, pieces: Pieces) -> Array:
         return self._core._joined(pieces)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -288,10 +288,10 @@ class ActiveLearner(Saved, Locked, ClassifierMixin, MetaEstimatorMixin, BaseEsti
                 self._ahead = self.seen_, odds
         return odds[skipped : skipped + n]
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, door: Door, pieces: list[Piece] | None = None) -> None:
+    def _learn(self, X: Any, y: Any, sample_weight: Any, door: Door, pieces: Pieces | None = None) -> None:
         self._write(lambda: self._learn_table(X, y, sample_weight, door, pieces))
 
-    def _learn_table(self, X: Any, y: Any, sample_weight: Any, door: Door, pieces: list[Piece] | None) -> None:
+    def _learn_table(self, X: Any, y: Any, sample_weight: Any, door: Door, pieces: Pieces | None) -> None:
         core = self._core
         X = examples(X, self.learner_)
         n = X.n if isinstance(X, Rows) else len(X)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -23,7 +23,24 @@ from onepass.base.writing import guarded, in_place, while_true
 from onepass.compiled.gates import Active
 from onepass.compiled.loop import Weights
 
-Piece = tuple[Any, Array]  # the classes known at the time, and scores
+
+class Piece(NamedTuple):
+    """The scores that some rows had before they were learned from."""
+
+    classes: Any  # those known at the time
+    scores: Array
+    chances: Array | None = None  # the probabilities of these classes, where they are asked for
+
+
+class Pieces(list[Piece]):
+    """What a pass gathers: scores, piece by piece, and probabilities if `chances` is set."""
+
+    def __init__(self, chances: bool = False) -> None:
+        super().__init__()
+        self.chances = chances
+
+
+NO_CHANCES = np.empty((0, 0))
 
 # A state of so many bytes is copied before a pass, whatever the size of the data.
 COPIED_ALWAYS = 1 << 20
@@ -88,8 +105,13 @@ class Engine(Estimator):
         """How many scores an example has."""
         return 1
 
-    def _after(self, state: State, scores: Array, codes: Array, gate: Any) -> None:
-        """What follows a block, given the scores from before it was learned from."""
+    def _after(self, state: State, scores: Array, codes: Array, gate: Any, chances: Array) -> None:
+        """What follows a block, given the scores from before it was learned from. The probabilities from before go to `chances`, if it
+        has rows."""
+
+    def _chances(self, scores: Array, state: State) -> Array:
+        """The probability of each class by a state, from scores."""
+        raise NotImplementedError
 
     def _gate(self, state: State, bound: Bound, codes: Array, weights: Array | None) -> Any:
         if weights is None:
@@ -160,7 +182,7 @@ class Engine(Estimator):
 
     # --- the pass ---
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, door: Door, pieces: list[Piece] | None = None) -> None:
+    def _learn(self, X: Any, y: Any, sample_weight: Any, door: Door, pieces: Pieces | None = None) -> None:
         """Learn from a table. Either all of it is learned from, or an error is raised and the model is as it was before."""
         with self._lock:
             if self._needs_whole_data() and not door.whole:
@@ -177,12 +199,12 @@ class Engine(Estimator):
                 self._go_on(rows, target, weights, pieces)
             self._keep_bound()
 
-    def _learn_first(self, X: Any, target: Any, weights: Array | None, door: Door, pieces: list[Piece] | None) -> None:
+    def _learn_first(self, X: Any, target: Any, weights: Array | None, door: Door, pieces: Pieces | None) -> None:
         """Learn from rows or dicts, without a state."""
         if self._begin(X, target, weights, door):
             self._go_on(X, target, weights, pieces)
         elif pieces is not None:
-            pieces.append((np.empty(0), np.full((len(target), 1), np.nan)))
+            pieces.append(self._foretold(np.full((len(target), 1), np.nan), None, pieces.chances))
 
     def _begin(self, X: Any, target: Any, weights: Array | None, door: Door) -> bool:
         """Make the first state, of what the first example that is learned from shows; False if there is none such."""
@@ -193,7 +215,7 @@ class Engine(Estimator):
         self._state = self._first_state(start, rows)
         return True
 
-    def _go_on(self, X: Any, target: Any, weights: Array | None, pieces: list[Piece] | None) -> None:
+    def _go_on(self, X: Any, target: Any, weights: Array | None, pieces: Pieces | None) -> None:
         """Learn from rows or dicts, with a state."""
         state = self._writable()
         if weights is not None:
@@ -203,7 +225,7 @@ class Engine(Estimator):
                 return
         self._go_on_with(X, target, weights, pieces)
 
-    def _go_on_with(self, X: Any, target: Any, weights: Array | None, pieces: list[Piece] | None) -> None:
+    def _go_on_with(self, X: Any, target: Any, weights: Array | None, pieces: Pieces | None) -> None:
         state = self._writable()
         newcomers: list[str] = []
         named = isinstance(X, list)
@@ -212,7 +234,7 @@ class Engine(Estimator):
         self._check_width(X.width, state, named=named)
         self._guarded_pass(X, newcomers, target, weights, pieces)
 
-    def _learn_some(self, X: Any, target: Any, weights: Array, pieces: list[Piece] | None) -> None:
+    def _learn_some(self, X: Any, target: Any, weights: Array, pieces: Pieces | None) -> None:
         """Learn from the rows that have a weight. The others are only predicted: they bring no features, and nobody looks at their
         labels."""
         state, taught = self._writable(), weights > 0
@@ -237,7 +259,7 @@ class Engine(Estimator):
                     state = self._writable()
                     scores = self._scores(part, state)
                     if pieces is not None:
-                        pieces.append((state.classes, scores))
+                        pieces.append(self._foretold(scores, state, pieces.chances))
 
         if len(edges):
             guarded(learn_in_turn, self)
@@ -245,7 +267,7 @@ class Engine(Estimator):
             learn_in_turn()
 
     def _guarded_pass(
-        self, rows: Rows, newcomers: list[str], target: Any, weights: Array | None, pieces: list[Piece] | None
+        self, rows: Rows, newcomers: list[str], target: Any, weights: Array | None, pieces: Pieces | None
     ) -> None:
         """Run the pass so that an error leaves no trace: by a copy of the state where that is small or smaller than the data, else
         by looking at the data first."""
@@ -269,17 +291,20 @@ class Engine(Estimator):
             if known < len(target):
                 self._refuse_label(state, target[known], known)
 
-    def _run_pass(self, state: State, rows: Rows, target: Any, weights: Array | None, pieces: list[Piece] | None) -> None:
+    def _run_pass(self, state: State, rows: Rows, target: Any, weights: Array | None, pieces: Pieces | None) -> None:
         """Learn from rows, with a state that is as wide as they are."""
-        start, scores = 0, np.empty((0, 0))
+        start, scores, chances = 0, np.empty((0, 0)), NO_CHANCES
+        asked = pieces is not None and pieces.chances
         for _, stop in rows.blocks():
             while start < stop:
-                newcomer = None
+                newcomer, before = None, NO_CHANCES
                 codes, known = self._codes(state, target[start:stop])
                 if known == 0:
                     if not state.grow_classes:
                         self._refuse_label(state, target[start], start)
                     self._bind(state)  # parameters that no longer fit show here, before they shape another form
+                    if asked:  # of the labels before this one
+                        before = self._chances(self._scores(rows.part(start, start + 1), state), state)
                     state, newcomer = self._admit(state, target[start])
                     codes, known = self._codes(state, target[start:stop])
                 bound = self._bind(state)
@@ -290,18 +315,30 @@ class Engine(Estimator):
                 if pieces is not None or scores.shape < (known, bound.width) or scores.shape[1] != bound.width:
                     scores = np.empty((known, bound.width), state.dtype)
                 state = self._run_block(state, rows, start, codes[:known], gate, scores[:known])
+                if asked:
+                    assert state.classes is not None
+                    chances = np.ones((known, len(state.classes)))
                 if learns:
-                    self._after(state, scores[:known], codes[:known], gate)
+                    self._after(state, scores[:known], codes[:known], gate, chances)
                 if pieces is not None:
                     if not learns:
                         scores[:] = np.nan
                     if newcomer is not None and bound.width > 1:
                         scores[0, newcomer] = np.nan
+                        if asked:
+                            chances[0] = np.insert(before[0], newcomer, 0)
                     elif newcomer is not None and state.classes is not None:  # before this row there were not two labels
-                        pieces.append((np.delete(state.classes, newcomer), np.full((1, 1), np.nan, state.dtype)))
-                        scores = scores[1:]
-                    pieces.append((state.classes, scores))
+                        none = np.full((1, 1), np.nan, state.dtype)
+                        pieces.append(Piece(np.delete(state.classes, newcomer), none, before if asked else None))
+                        scores, chances = scores[1:], chances[1:]
+                    pieces.append(Piece(state.classes, scores, chances if asked else None))
                 start = end
+
+    def _foretold(self, scores: Array, state: State | None, chances: bool) -> Piece:
+        """The scores of rows that nothing is learned from, and their probabilities, if they are asked for."""
+        if state is None:  # nothing is known at all
+            return Piece(np.empty(0), scores, np.empty((len(scores), 0)) if chances else None)
+        return Piece(state.classes, scores, self._chances(scores, state) if chances else None)
 
     def _run_block(self, state: State, rows: Rows, start: int, codes: Array, gate: Any, scores: Array) -> State:
         """The loop over as many rows from `start` on as there are codes, in a larger state where one is full. The state that has
@@ -322,15 +359,15 @@ class Engine(Estimator):
                 state = roomier
         return state
 
-    def _joined(self, pieces: list[Piece]) -> Array:
+    def _joined(self, pieces: Pieces) -> Array:
         """The scores of all pieces, as users get them."""
         state = self._state
         if state is None or state.form != "multiclass":
-            return np.concatenate([scores[:, 0] for _, scores in pieces])
+            return np.concatenate([piece.scores[:, 0] for piece in pieces])
         assert state.classes is not None
-        joined = np.full((sum(len(scores) for _, scores in pieces), len(state.classes)), np.nan, state.dtype)
+        joined = np.full((sum(len(piece.scores) for piece in pieces), len(state.classes)), np.nan, state.dtype)
         start = 0
-        for classes, scores in pieces:
+        for classes, scores, _ in pieces:
             if scores.shape[1] < len(classes):  # from when there were two classes
                 scores = np.hstack([-scores / 2, scores / 2])
             joined[start : start + len(scores), np.searchsorted(state.classes, classes)] = scores[:, : len(classes)]

@@ -153,6 +153,14 @@ class Estimator(Saved, Locked, BaseEstimator):
             state.pulse[0] += 1
         self._state = state
 
+    def _go_back_to(self, state: State | None) -> None:
+        """Be as one was with this state, which nobody else has; None: as if nothing had been learned."""
+        with self._lock:
+            if state is None:
+                self._bound = self._state = None
+            else:
+                self._set_state(state)
+
     def _in_peace(self, read: Callable[[State], Any]) -> Any:
         """What `read` makes of the state as readers see it, while nobody writes to it; None if there is none."""
         shown = self._shown

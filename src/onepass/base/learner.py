@@ -93,7 +93,7 @@ class Learner(Riverine, Engine):
         return self._attribute("updates_").updates
 
     def _fields_of_options(self) -> dict[str, Field]:
-        return {"clock": Field("4", start=self._clock(), exact=True, beside=True)} if self._averages() else {}
+        return {"clock": Field("4", start=self._clock(), exact=True, beside=True, fades=True)} if self._averages() else {}
 
     def _averages(self) -> bool:
         return bool(self.average) if isinstance(self.average, bool | np.bool_) else self.average is not None

@@ -35,6 +35,9 @@ class Field:
     `beside` says that the array belongs to an option that learners share (averages, probabilities, weights of classes): no rule sees
     it, and it is not averaged.
 
+    `fades` says that the array makes the past count for the more, the longer it is (a covariance, a sum of squares, a clock): who
+    forgets the past begins it anew, and keeps the others.
+
     `turn` says what becomes of the array when a third label comes, and the form for two classes turns into that for many. An array
     that then has an axis for the classes is split: a becomes -a/2 and a/2, so that scores differ as before; "copy" gives a to both. One
     without stays as it is, or is halved ("halve"; of a square matrix, the diagonal). A learner lists the fields of both forms in the
@@ -51,6 +54,7 @@ class Field:
     fan_in: bool = False
     turn: str | None = None
     beside: bool = False
+    fades: bool = False
 
     @property
     def square(self) -> bool:
@@ -154,6 +158,17 @@ class State:
     def set_aside(self) -> State:
         """A copy to go back to, or to look at while this one changes. It has the same writer, and shares the names."""
         return self._but(arrays={name: array.copy() for name, array in self.arrays.items()})
+
+    def forgetful(self) -> State:
+        """The state with its present weights, which are all that counts of its past."""
+        state = self.copy()
+        state.arrays["count"][0] = 0
+        for name, role in self.fields.items():
+            if role.fades:
+                extent = {**self._extent(), **dict(zip(role.axes.split(), self.arrays[name].shape, strict=True))}
+                state.arrays[name] = self._entries(name, extent)
+        state.allocate_averages()
+        return state
 
     def allocate(self) -> None:
         """Make the arrays for the present number of features and classes, of a state that nobody has seen yet."""

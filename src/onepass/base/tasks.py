@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from onepass.base.binding import Bound
 from onepass.base.conventions import ClassifierMixin, RegressorMixin
-from onepass.base.engine import Piece
+from onepass.base.engine import Pieces
 from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows, named_values, one_row
 from onepass.base.knowledge import Door, Start
@@ -55,7 +55,7 @@ class Labelled(ClassifierMixin, Learner):
         (n,) for two classes, (n, K) otherwise, the columns in the order of `classes_`; NaN where a label was not yet known.
         Exactly what `decision_function` would have said of the row just then.
         """
-        pieces: list[Piece] = []
+        pieces = Pieces()
         with self._lock:
             self._learn(X, y, sample_weight, table_door(X, classes), pieces)
             return self._joined(pieces)
@@ -160,15 +160,19 @@ class Classifier(Labelled):
         probabilities(state.arrays["platt"], scores, out)
         return out
 
-    def _after(self, state: State, scores: Array, codes: Array, gate: Any) -> None:
+    def _after(self, state: State, scores: Array, codes: Array, gate: Any, chances: Array) -> None:
         if "platt" in state.arrays:
             step = calibrate_binary if state.form == "binary" else calibrate_multiclass
-            step(state.arrays["platt"], scores, codes, gate.values)
+            step(state.arrays["platt"], scores, codes, gate.values, chances)
+        elif len(chances):
+            chances[:] = self._probabilities(scores, state)
 
     # --- what the base asks ---
 
     def _fields_of_options(self) -> dict[str, Field]:
-        counts = {"class_counts": Field("classes", whole=True, beside=True)} if self.class_weight == "balanced" else {}
+        counts = (
+            {"class_counts": Field("classes", whole=True, beside=True, fades=True)} if self.class_weight == "balanced" else {}
+        )
         platt = {"platt": Field("5", start=PLATT_START, exact=True, beside=True)} if self.calibrate else {}
         return {**super()._fields_of_options(), **counts, **platt}
 
@@ -314,7 +318,7 @@ class Regressor(RegressorMixin, Learner):
 
     def test_then_train(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
         """`partial_fit` that returns the prediction each row had before it was learned from."""
-        pieces: list[Piece] = []
+        pieces = Pieces()
         with self._lock:
             self._learn(X, y, sample_weight, table_door(X), pieces)
             return self._joined(pieces)

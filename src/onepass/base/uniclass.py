@@ -10,7 +10,7 @@ import numpy as np
 
 from onepass.base.binding import Bound
 from onepass.base.conventions import OutlierMixin
-from onepass.base.engine import Piece
+from onepass.base.engine import Pieces
 from onepass.base.inputs import Rows, named_values, one_row
 from onepass.base.knowledge import Start
 from onepass.base.learner import Learner
@@ -51,7 +51,7 @@ class Uniclass(OutlierMixin, Learner):
 
     def test_then_train(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """`partial_fit` that returns the decision each row had before it was learned from."""
-        pieces: list[Piece] = []
+        pieces = Pieces()
         with self._lock:
             self._learn(X, y, sample_weight, table_door(X), pieces)
             return self._joined(pieces)

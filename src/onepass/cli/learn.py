@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from time import monotonic, perf_counter
+from time import perf_counter
 from typing import Any
 
 import click
@@ -16,7 +16,7 @@ from click.core import ParameterSource
 
 from onepass.cli.data import about, opened, say_notes
 from onepass.cli.models import build, classes_from, known_task, settings_of, task_of, task_of_model
-from onepass.cli.options import LEARNER, MISSING, SCALE, SEED, SET, TASK, Duration, Names, Picture, Target, reading
+from onepass.cli.options import DETECTORS, LEARNER, MISSING, SCALE, SEED, SET, TASK, Duration, Names, Picture, Target, reading
 from onepass.cli.origin import added, as_before, check_columns, head_of, origin_of, rows_before
 from onepass.cli.output import facts, metric, plain, progress, save_figure, show, speed
 
@@ -50,7 +50,13 @@ DECIDED = {
 @click.option("--resume", metavar="MODEL", help="A saved model to continue with; in the file it stopped in, from that row on.")
 @click.option("--again", is_flag=True, help="With --resume: begin with the first row of DATA in any case.")
 @click.option("--follow", is_flag=True, help="Wait for more when DATA is at its end, until Ctrl-C.")
-@click.option("--plot", type=Picture(), metavar="PNG", help="Where to draw the learning curve.")
+@click.option("--drift", type=click.Choice(DETECTORS), help="What looks for changes of the stream in the errors.")
+@click.option(
+    "--on-drift",
+    type=click.Choice(("reset", "forget")),
+    help="What to do about one: start anew, or forget all but the weights (averages, covariances, learning rates).",
+)
+@click.option("--plot", type=Picture(), metavar="PNG", help="Where to draw the learning curve; drifts are marked.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 @SEED
 @click.pass_context
@@ -69,6 +75,8 @@ def learn(
     resume: str | None,
     again: bool,
     follow: bool,
+    drift: str | None,
+    on_drift: str | None,
     plot: Path | None,
     as_json: bool,
     seed: int,
@@ -83,11 +91,15 @@ def learn(
     from onepass import evaluate
     from onepass.cli.fitting import test as errors_on
     from onepass.cli.fitting import width_of
+    from onepass.evaluate.drift import DETECTORS as DETECTOR_CLASSES
 
     if checkpoint is not None and save is None:
         raise click.UsageError("--checkpoint needs --save, which says where.", context)
     if again and resume is None:
         raise click.UsageError("--again goes with --resume.", context)
+    if on_drift is not None and drift is None:
+        raise click.UsageError("--on-drift needs --drift, which says what looks for one.", context)
+    detector = None if drift is None else DETECTOR_CLASSES[drift]()
     given, guessed, origin, before = settings_of(settings), task is None, dict[str, Any](), 0
     if resume is None:
         model, task = None, task or known_task(learner)
@@ -131,14 +143,17 @@ def learn(
         with progress() as display:
             watched = _Watched(chain([first], chunks), stream, display)
 
-            def save_to(path: Path) -> None:
-                model.save(path, {**model.metadata_, "origin": _origin(watched, stream, options, head, before, origin)})
+            def save_now() -> None:
+                assert save is not None
+                model.save(save, {**model.metadata_, "origin": _origin(watched, stream, options, head, before, origin)})
 
-            with _saving_on_error(watched, save, save_to), watched.saved_every(checkpoint, lambda: save_to(save)):
-                result = evaluate.prequential(model, watched, METRICS[task], callback=watched.report)
+            with _saving_on_error(watched, save, save_now), watched.saved_every(checkpoint, save_now):
+                result = evaluate.prequential(
+                    model, watched, METRICS[task], drift=detector, on_drift=on_drift, callback=watched.report
+                )
                 watched.report(result.n, result.metrics)
         if save is not None:
-            save_to(save)
+            save_now()
         say_notes(stream, said)
     size, seconds = stream.position.bytes or 0, perf_counter() - start
 
@@ -153,6 +168,7 @@ def learn(
         "examples": result.n,
         **result.metrics,
         "updates": result.updates,
+        "drifts": None if detector is None else result.drifts,
         "seconds": seconds,
         "learning_seconds": result.seconds,
         "bytes": size,
@@ -241,14 +257,14 @@ class Interruptions:
 
 
 @contextmanager
-def _saving_on_error(watched: _Watched, path: Path | None, save_to: Callable[[Path], None]) -> Iterator[None]:
+def _saving_on_error(watched: _Watched, path: Path | None, save: Callable[[], None]) -> Iterator[None]:
     """If the data can't be read to its end, save what was learned from the rows before, and let the error say so."""
     try:
         yield
     except Exception as error:
         if path is not None and watched.examples:
             try:
-                save_to(path)
+                save()
                 error.add_note(f"(what was learned from the {watched.examples:,} examples before is in {path})")
             except OSError as failure:
                 error.add_note(f"(what was learned from the {watched.examples:,} examples before can't be saved: {failure})")
@@ -344,6 +360,11 @@ def _summary(report: dict[str, Any]) -> dict[str, str]:
     for name in METRICS[report["task"]]:
         lines[name.replace("_", " ")] = metric(name, report[name])
     lines["updates"] = f"{report['updates']:,}"
+    if report["drifts"] is not None:
+        shown = [f"{place:,}" for place in report["drifts"][:8]]
+        lines["drifts"] = (
+            f"{len(report['drifts'])}" + (" at " if shown else "") + " ".join(shown) + " ..." * (len(report["drifts"]) > 8)
+        )
     seconds = report["seconds"]
     lines["seconds"] = (
         f"{seconds:.2f} ({speed(report['examples'] / seconds)} examples/s, {report['bytes'] / seconds / 1e6:.0f} MB/s)"

@@ -16,6 +16,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 FORMATS = ("libsvm", "csv", "tsv", "parquet", "jsonl", "npz")
 TASKS = ("classification", "regression")
 SCALES = ("auto", "standard", "unit", "none")
+DETECTORS = ("adwin", "page-hinkley", "window")
 
 
 class Names(click.ParamType):

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.compiler import entry_point, routine
+from onepass.compiled.compiler import entry_point, routine, to_the_letter
 
 # The calibration of a state, float64: slope and offset, and the curvature's three entries. An offset is in logits, whatever the
 # scores: of its curvature, 1 is there from the start.
@@ -47,10 +47,37 @@ def weigh(platt: Any, g: Any, error: Any) -> Any:
         platt[SLOPE] *= np.sqrt(before * platt[BB] / platt[AA])
 
 
+@to_the_letter
+def softmax(slope: Any, scores: Any, p: Any) -> Any:
+    """P(k) proportional to exp(slope f_k)."""
+    top = -np.inf
+    for k in range(len(p)):
+        p[k] = slope * scores[k]
+        top = max(top, p[k])
+    total = 0.0
+    for k in range(len(p)):
+        p[k] = np.exp(p[k] - top)
+        total += p[k]
+    for k in range(len(p)):
+        p[k] /= total
+
+
+@to_the_letter
+def tell(platt: Any, scores: Any, p: Any) -> Any:
+    """The probability of each class, from the scores of one example; the same bits before its step as for whoever asks just then."""
+    if len(scores) == 1:
+        p[1] = 1 / (1 + np.exp(-(platt[SLOPE] * np.float64(scores[0]) + platt[OFFSET])))
+        p[0] = 1 - p[1]
+    else:
+        softmax(platt[SLOPE], scores, p)
+
+
 @entry_point
-def calibrate_binary(platt: Any, scores: Any, y: Any, weights: Any) -> Any:
-    """P(y = 1) = 1 / (1 + exp(-(slope f + offset)))."""
+def calibrate_binary(platt: Any, scores: Any, y: Any, weights: Any, chances: Any) -> Any:
+    """P(y = 1) = 1 / (1 + exp(-(slope f + offset))). The probabilities from before each step go to `chances`, if it has rows."""
     for t in range(len(y)):
+        if len(chances) > 0:
+            tell(platt, scores[t], chances[t])
         if len(weights) > 0 and weights[t] == 0:
             continue
         f = tame(scores[t, 0])
@@ -68,14 +95,16 @@ def calibrate_binary(platt: Any, scores: Any, y: Any, weights: Any) -> Any:
 
 
 @entry_point
-def calibrate_multiclass(platt: Any, scores: Any, y: Any, weights: Any) -> Any:
+def calibrate_multiclass(platt: Any, scores: Any, y: Any, weights: Any, chances: Any) -> Any:
     """P(k) proportional to exp(slope f_k): one slope for all classes. For two of them, with the scores -f/2 and f/2, the slope, AA and
-    BB are those of `calibrate_binary`."""
+    BB are those of `calibrate_binary`. The probabilities from before each step go to `chances`, if it has rows."""
     if platt[BB] == 1 and platt[AA] > 0:  # from a file that has no BB for many classes: take a usual score for one of 2 logits
         platt[BB] += platt[AA] * platt[SLOPE] * platt[SLOPE] / 4
     K = scores.shape[1]
     p = np.empty(K)
     for t in range(len(y)):
+        if len(chances) > 0:
+            tell(platt, scores[t], chances[t])
         if len(weights) > 0 and weights[t] == 0:
             continue
         softmax(platt[SLOPE], scores[t], p)
@@ -89,25 +118,7 @@ def calibrate_multiclass(platt: Any, scores: Any, y: Any, weights: Any) -> Any:
 
 
 @entry_point
-def softmax(slope: Any, scores: Any, p: Any) -> Any:
-    top = -np.inf
-    for k in range(len(p)):
-        p[k] = slope * scores[k]
-        top = max(top, p[k])
-    total = 0.0
-    for k in range(len(p)):
-        p[k] = np.exp(p[k] - top)
-        total += p[k]
-    for k in range(len(p)):
-        p[k] /= total
-
-
-@entry_point
 def probabilities(platt: Any, scores: Any, out: Any) -> Any:
     """The probability of each class, a row an example, a column a class."""
     for t in range(len(out)):
-        if scores.shape[1] == 1:
-            out[t, 1] = 1 / (1 + np.exp(-(platt[SLOPE] * np.float64(scores[t, 0]) + platt[OFFSET])))
-            out[t, 0] = 1 - out[t, 1]
-        else:
-            softmax(platt[SLOPE], scores[t], out[t])
+        tell(platt, scores[t], out[t])

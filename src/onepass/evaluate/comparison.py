@@ -19,7 +19,7 @@ from onepass.base.labels import classes_of, label_array
 from onepass.datasets import Dataset
 from onepass.evaluate import tuning
 from onepass.evaluate.held_out import HeldOut
-from onepass.evaluate.metrics import BEST_IS_HIGH, Array
+from onepass.evaluate.metrics import Array, best_is_high
 from onepass.evaluate.online import arrays, default_metric, prequential, rows, take
 from onepass.evaluate.tables import Tabled, figure, plain, title, words
 from onepass.evaluate.tally import Curve
@@ -108,7 +108,7 @@ class Comparison(Tabled):
         return {what: {"online": online, "test": f"test {test}"}.get(what, what) for what in self._columns()}
 
     def _won(self) -> set[tuple[int, str]]:
-        choose = max if self.metric in BEST_IS_HIGH else min
+        choose = max if best_is_high(self.metric) else min
         models = list(self.results)
         return {
             (choose(range(len(models)), key=lambda i: self.mean(models[i], what)), name)
@@ -208,6 +208,7 @@ def compare(
         raise ValueError("Classifiers and regressors can't be compared with each other: pass models of one kind.")
     classes = classes_of(label_array(y)) if kinds == {True} else None
     metric = metric or default_metric(classes)
+    HeldOut(metric, classes)  # refuses a metric that is not known
     settings: dict[str, dict[str, Any]] = {}
     total = permutations * len(models)
     if tune is not None:

@@ -7,8 +7,10 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from onepass.active import ActiveLearner
+from onepass.active.selective import LEARNED
 from onepass.base import Learner
 from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows
@@ -55,7 +57,9 @@ def rows_for(model: Any, chunk: Chunk) -> Any:
             )
         return _named(chunk)
     refuse_strings(chunk)
-    if not hasattr(model, "t_") or nw.dependencies.is_into_dataframe(chunk.X) or are_named(chunk.X):
+    inner = getattr(model, "learner_", model)
+    first = inner[0] if isinstance(inner, Pipeline) else inner  # a learner behind stages may start anew, and they stay
+    if not hasattr(first, "t_") or nw.dependencies.is_into_dataframe(chunk.X) or are_named(chunk.X):
         return _named(chunk)
     if chunk.names is not None and hasattr(model, "feature_names_in_"):
         wanted = model.feature_names_in_.tolist()
@@ -94,3 +98,47 @@ def refuse_strings(chunk: Chunk) -> None:
             f"the column {column!r} holds strings, and the model takes numbers only: leave the column out, or learn a new model that"
             " begins with onepass.Table, as `onepass learn` does"
         )
+
+
+def put_back(model: Any, saved: Any) -> None:
+    """Make a model what a copy of it, made before, still is."""
+    if isinstance(model, ActiveLearner):
+        own = {name: value for name, value in vars(model).items() if name not in LEARNED}
+        model.__dict__ = own | {name: value for name, value in vars(saved).items() if name in LEARNED}
+        return
+    for step, kept in zip(steps_of(model), steps_of(saved), strict=True):
+        step._go_back_to(kept._latest())
+
+
+def core_of(model: Any) -> Any:
+    """What learns in a model of ours: the learner of a pipeline, of what an ActiveLearner has made of its own, or the model itself."""
+    inner = getattr(model, "learner_", model)
+    return getattr(inner, "learner", inner)
+
+
+def forget(model: Any) -> None:
+    """Make a model of ours keep its weights, and forget what made them hard to move: averages, covariances, learning rates that
+    fall, counts of classes."""
+    core = core_of(model)
+    state = core._latest()
+    if state is not None:
+        core._go_back_to(state.forgetful())
+
+
+def check_forgets(model: Any) -> None:
+    """Refuse a model that has nothing to forget but its weights."""
+    core = steps_of(model)[-1]
+    if not is_ours(model) or not any(field.fades for field in core._layout(core._known_forms[0]).values()):
+        raise ValueError(
+            f"on_drift='forget' is for learners of onepass that average, or whose steps get smaller with time; {type(core).__name__}"
+            " with these parameters does neither. Say 'reset' to start anew."
+        )
+
+
+def start_anew(model: Any) -> None:
+    """Make a model forget all that it has learned; of a pipeline, its learner, since what stages know of features may well be right."""
+    if is_ours(model):
+        core_of(model)._go_back_to(None)
+        return
+    fresh = model.clone() if hasattr(model, "clone") else clone(model)
+    model.__dict__ = vars(fresh)

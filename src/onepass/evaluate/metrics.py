@@ -1,8 +1,9 @@
 """Metrics as functions of sums over examples.
 
 Each built-in metric is computed from a few sums: how often each label was true, was predicted and was hit; or the absolute and
-squared errors; or the log loss. Sums over pieces of a stream add up, so a metric costs a few array operations per block of
-examples, and its value is known at every cut at once: the functions here take sums with any number of leading axes.
+squared errors; or what probabilities cost (`probability.py`); or pairs of examples in the right order (`ranking.py`). Sums over
+pieces of a stream add up, so a metric costs a few array operations per block of examples, and its value is known at every cut at
+once: the functions here take sums with any number of leading axes.
 """
 
 from __future__ import annotations
@@ -20,7 +21,25 @@ Array = NDArray[Any]
 HITS, TRUE, PREDICTED = 0, 1, 2
 
 PER_CENT = frozenset({"mistake_rate", "accuracy", "balanced_accuracy"})  # how people read these
-BEST_IS_HIGH = frozenset({"accuracy", "balanced_accuracy", "kappa", "f1"})
+BEST_IS_HIGH = frozenset({"accuracy", "balanced_accuracy", "kappa", "f1", "recall", "precision", "auc", "r2"})
+
+
+def best_is_high(metric: str) -> bool:
+    """Whether more is better.
+
+    >>> best_is_high("recall[spam]"), best_is_high("brier")
+    (True, False)
+    """
+    return metric.partition("[")[0] in BEST_IS_HIGH
+
+
+def of_label(metric: str, label: Any) -> str:
+    """The name of a metric of one label.
+
+    >>> of_label("recall", "spam"), of_label("recall", 1.0)
+    ('recall[spam]', 'recall[1]')
+    """
+    return f"{metric}[{int(label) if isinstance(label, float) and label.is_integer() else label}]"
 
 
 def label_sums(true: Array, predicted: Array, starts: Array, labels: int) -> Array:
@@ -42,15 +61,12 @@ def _count(true: Any, predicted: Any, bounds: Any, sums: Any) -> None:
             sums[segment, HITS, true[t]] += true[t] == predicted[t]
 
 
-def error_sums(true: Array, predicted: Array, starts: Array) -> Array:
-    """The number of examples, the sum of absolute and that of squared errors, in each segment: (segments, 3)."""
-    error = predicted - true
-    return np.add.reduceat(np.stack([np.ones_like(error), np.abs(error), error * error]), starts, axis=1).T
-
-
-def loss_sums(loss: Array, starts: Array) -> Array:
-    """The number of examples and the sum of their losses, in each segment: (segments, 2)."""
-    return np.add.reduceat(np.stack([np.ones_like(loss), loss]), starts, axis=1).T
+def error_sums(true: Array, predicted: Array, origin: float, starts: Array) -> Array:
+    """The number of examples and the sums of absolute and squared errors, of targets less `origin` and of their squares, in each
+    segment: (segments, 5)."""
+    error, target = predicted - true, true - origin
+    parts = [np.ones_like(error), np.abs(error), error * error, target, target * target]
+    return np.add.reduceat(np.stack(parts), starts, axis=1).T
 
 
 def accuracy(sums: Array) -> Array:
@@ -91,6 +107,16 @@ def f1_declared(sums: Array) -> Array:
     return _ratio(2 * sums[..., HITS, 1], sums[..., TRUE, 1] + sums[..., PREDICTED, 1])
 
 
+def recall(sums: Array) -> Array:
+    """The share predicted right of the examples of each label; NaN for one that has not occurred."""
+    return share(sums[..., HITS, :-1], sums[..., TRUE, :-1])
+
+
+def precision(sums: Array) -> Array:
+    """The share that was right of the predictions of each label; NaN for one that was not predicted."""
+    return share(sums[..., HITS, :-1], sums[..., PREDICTED, :-1])
+
+
 def mae(sums: Array) -> Array:
     """The mean absolute error."""
     return np.asarray(sums[..., 1] / sums[..., 0])
@@ -101,9 +127,15 @@ def rmse(sums: Array) -> Array:
     return np.sqrt(sums[..., 2] / sums[..., 0])
 
 
-def log_loss(sums: Array) -> Array:
-    """The mean of -log p, p being the probability that was given to the true label."""
-    return np.asarray(sums[..., 1] / sums[..., 0])
+def r2(sums: Array) -> Array:
+    """1 - squared errors / squared distances of the targets from their mean; NaN while all targets are the same."""
+    n, _, squared, target, target2 = np.moveaxis(np.asarray(sums), -1, 0)
+    return 1 - share(squared, target2 - target * target / n)
+
+
+def share(above: Array, below: Array) -> Array:
+    """A quotient; NaN of nothing."""
+    return np.asarray(np.divide(above, below, out=np.full(np.shape(above), np.nan), where=np.asarray(below) != 0))
 
 
 def _ratio(above: Array, below: Array) -> Array:
@@ -121,5 +153,5 @@ LABEL_METRICS: dict[str, Callable[[Array], Array]] = {
     "kappa": kappa,
     "f1": f1,
 }
-ERROR_METRICS: dict[str, Callable[[Array], Array]] = {"mae": mae, "rmse": rmse}
-LOSS_METRICS: dict[str, Callable[[Array], Array]] = {"log_loss": log_loss}
+PER_LABEL: dict[str, Callable[[Array], Array]] = {"recall": recall, "precision": precision}
+ERROR_METRICS: dict[str, Callable[[Array], Array]] = {"mae": mae, "rmse": rmse, "r2": r2}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -19,20 +18,25 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
 from onepass.base import Learner
-from onepass.base.engine import Piece
+from onepass.base.engine import Piece, Pieces
 from onepass.base.estimator import are_named
 from onepass.base.inputs import as_csr, from_csr
 from onepass.base.labels import Coded, classes_of, coded, label_array
 from onepass.datasets import Dataset
-from onepass.evaluate.feeding import door_of, is_ours, rows_for, steps_of
-from onepass.evaluate.metrics import LOSS_METRICS, Array
-from onepass.evaluate.tally import BLOCK, Curve, Tally
+from onepass.evaluate.drift import Watch, check_action
+from onepass.evaluate.feeding import check_forgets, core_of, door_of, forget, is_ours, put_back, rows_for, start_anew, steps_of
+from onepass.evaluate.figures import beside, check_figures, foretold, log_odds
+from onepass.evaluate.metrics import Array
+from onepass.evaluate.probability import PROBABILITY_METRICS
+from onepass.evaluate.ranking import RANK_METRICS
+from onepass.evaluate.tally import BLOCK, Curve, Tally, json_number
+from onepass.stages import Pipeline
 from onepass.streams import Chunk
 from onepass.streams.stream import Position
 
 PIECE = 1 << 16  # rows of an array that are learned from in one call
+ACTIONS = {"reset": start_anew, "forget": forget}
 GATHER = 512  # single examples that are accounted for at once
-SMALLEST = 1e-15  # a probability of 0 counts as this much: its logarithm must be finite
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,6 +57,8 @@ class Prequential:
         The time that the model took, without reading the stream and without computing metrics.
     updates : int or None
         How many examples changed the model, where it counts them.
+    drifts : list of int
+        The numbers of the examples, counted from 1, whose errors showed that the stream had changed, if a detector watched them.
     """
 
     metrics: dict[str, float]
@@ -61,18 +67,21 @@ class Prequential:
     n: int
     seconds: float
     updates: int | None
+    drifts: list[int] = field(default_factory=list)
 
     def __repr__(self) -> str:
         figures = "".join(f", {name}={value:.4g}" for name, value in self.metrics.items())
         updates = "" if self.updates is None else f", updates={self.updates}"
-        return f"Prequential(n={self.n}{figures}{updates}, seconds={self.seconds:.3g})"
+        drifts = f", drifts={self.drifts}" if self.drifts else ""
+        return f"Prequential(n={self.n}{figures}{updates}{drifts}, seconds={self.seconds:.3g})"
 
     def to_dict(self) -> dict[str, Any]:
         """Numbers, lists and dicts only, as JSON takes them."""
         return {
             "n": self.n,
-            "metrics": self.metrics,
+            "metrics": {name: json_number(value) for name, value in self.metrics.items()},
             "updates": self.updates,
+            "drifts": self.drifts,
             "seconds": self.seconds,
             "curve": self.curve.to_dict(),
             "window_curve": None if self.window_curve is None else self.window_curve.to_dict(),
@@ -88,6 +97,8 @@ def prequential(
     *,
     classes: Any = None,
     points: int = 512,
+    drift: Any = None,
+    on_drift: str | Callable[[Any], object] | None = None,
     callback: Callable[[int, dict[str, float]], object] | None = None,
 ) -> Prequential:
     """Run a model over a stream: predict each example, count the prediction in the metrics, then learn from the example.
@@ -105,8 +116,12 @@ def prequential(
         a dict of features and its label, as river has them. X is an array, a CSR matrix, a data frame or a list of dicts.
     metrics : str, object, or a list of them, optional
         "accuracy", "mistake_rate", "balanced_accuracy", "kappa", "f1" (of the second of two classes; where there are more, the
-        mean over them), "log_loss" (where the model gives probabilities); "mae", "rmse" for regression; or objects with
-        river's `update(y_true, y_pred)` and `get()`. The mistake rate, or the MAE for regression, if not given.
+        mean over them); "recall" and "precision", a figure a class, as "recall[spam]", or those of one class by that very name;
+        "auc" (of two classes, by the scores; to some 1e-4, see `onepass.evaluate.ranking`); where the model gives
+        probabilities, "log_loss", "brier" (half the squared distance to the truth) and "calibration_error" (of the
+        likeliest class, in ten bins of equal width); for regression "mae", "rmse" and "r2"; or objects with river's
+        `update(y_true, y_pred)` and `get()`. The mistake rate, or the MAE for regression, if not given. NaN is what has no
+        value, as the recall of a class that has not occurred.
     window : int, optional
         Also compute the metrics of windows of this many examples. Windows do not overlap: one ends where the next begins. The
         last may have fewer examples.
@@ -119,6 +134,16 @@ def prequential(
         memory: no label is looked at ahead of its turn.
     points : int
         How many points the curves have at most. When there are that many, every second one is dropped and the spacing is doubled.
+    drift : detector, optional
+        What looks for changes of the stream: `ADWIN`, `PageHinkley`, `ErrorWindow`, or a detector of river; any object with
+        `update(x)` and `drift_detected`. It sees whether each example was a mistake (1 or 0), or the absolute error for
+        regression, in order, goes on from where it is, and where it saw a drift is in `drifts` of the result.
+    on_drift : "reset", "forget" or callable, optional
+        What to do about a drift. "reset": the model starts anew with the next example; of a pipeline, only its learner does.
+        "forget": it keeps its weights, and forgets what makes them slow to change: its average, its covariance (Vaits and
+        Crammer 2011), a learning rate that has fallen, the counts of classes; `t_` counts anew.
+        A function is called with the model, which has learned from all examples up to the drift and from none after it.
+        With `delay`, that takes one call per example.
     callback : callable, optional
         Called now and then with the number of examples so far and their metrics.
 
@@ -132,13 +157,23 @@ def prequential(
     >>> result = prequential(PAClassifier(), datasets.sea(2000, random_state=0), ["accuracy", "kappa"], window=500)
     >>> result.n, sorted(result.metrics), result.window_curve.positions.tolist()
     (2000, ['accuracy', 'kappa'], [500, 1000, 1500, 2000])
+
+    >>> from onepass.evaluate import ADWIN
+    >>> X, y = datasets.circles(4000, random_state=0)
+    >>> y[2000:] = 1 - y[2000:]
+    >>> model = PAClassifier(C=0.1)
+    >>> prequential(model, ((X - 0.2) ** 2, y), drift=ADWIN(), on_drift="reset").drifts
+    [2048]
     """
     for name, value, least in (("window", window, 1), ("delay", delay, 0), ("points", points, 2)):
         if value is not None and value < least:
             raise ValueError(f"`{name}` must be at least {least}, got {value}.")
     refuse_other_kinds(model)
-    before = getattr(model, "updates_", 0)
-    run = _Run(model, metrics, window, delay, classes, points, callback)
+    watch = None if drift is None else Watch(drift)
+    check_action(on_drift, watch)
+    if on_drift == "forget":
+        check_forgets(model)
+    run = _Run(model, metrics, window, delay, classes, points, watch, on_drift, callback)
     if isinstance(stream, Dataset | tuple):
         run.arrays(*arrays(stream))
     else:
@@ -152,8 +187,7 @@ def prequential(
         else:
             run.chunks(_as_chunks(items))
     final, curve, window_curve = run.close()
-    updates = model.updates_ - before if hasattr(model, "updates_") else None
-    return Prequential(final, curve, window_curve, run.tally.n, run.seconds, updates)
+    return Prequential(final, curve, window_curve, run.tally.n, run.seconds, run.updates(), run.drifts())
 
 
 class _Run:
@@ -169,16 +203,22 @@ class _Run:
         delay: int,
         classes: Any,
         points: int,
+        watch: Watch | None,
+        on_drift: str | Callable[[Any], object] | None,
         callback: Callable[[int, dict[str, float]], object] | None,
     ) -> None:
         self.model, self.classes, self.delay, self.callback = model, classes, delay, callback
+        self.watch, self.on_drift = watch, on_drift
+        self.updates_before = getattr(model, "updates_", 0)
         self.metrics = [metrics] if isinstance(metrics, str) or hasattr(metrics, "update") else metrics
         self.points, self.window = points, window
         self.seconds = 0.0
-        self.probabilities = any(isinstance(metric, str) and metric in LOSS_METRICS for metric in self.metrics or ())
+        names = [metric for metric in self.metrics or () if isinstance(metric, str)]
+        self.probabilities = next((name for name in names if name in PROBABILITY_METRICS), None)
+        self.ranking = any(name in RANK_METRICS for name in names)
         self.reported = 0
         self.known_before = getattr(model, "classes_", None)
-        self.held: tuple[Any, Array, bool] | None = None  # rows whose labels have not arrived yet
+        self.held: tuple[Chunk, Array] | None = None  # rows whose labels have not arrived yet
 
     # --- streams ---
 
@@ -190,10 +230,9 @@ class _Run:
 
     def chunks(self, chunks: Iterable[Chunk]) -> None:
         classification = is_classifier(self.model)
-        if self.probabilities:
-            check_probabilities(self.model)
-        at_once = isinstance(self.model, Learner) if self.delay else is_ours(self.model)
-        if self.probabilities or not at_once:
+        check_figures(self.model, self.probabilities, self.ranking)
+        at_once = isinstance(self.model, Learner | Pipeline) and self.on_drift is None if self.delay else is_ours(self.model)
+        if not at_once:
             self._one_by_one(_split(chunks), classification, _Rows(self.model, self.classes))
             return
         for chunk in chunks:
@@ -201,29 +240,36 @@ class _Run:
             if len(y) == 0:
                 continue
             if self.delay:
-                told = self._learn_late(chunk.X, y, chunk.open_ended)
+                for true, pieces in self._learn_late(chunk, y):
+                    self._see(self._told(true, pieces))
             else:
                 target: Array | Coded = self._coded(y) if classification else y
-                told = iter([(target, self._learn(rows_for(self.model, chunk), target, chunk.open_ended))])
-            for true, pieces in told:
-                if classification:
-                    self._account_for_labels(true, pieces)
+                if self.on_drift is None:
+                    self._see(self._told(target, self._learn_part(chunk, target, 0, len(y))))
                 else:
-                    self._open(None)
-                    self.tally.add(np.asarray(true), np.concatenate([scores[:, 0] for _, scores in pieces]))
+                    self._learn_and_act(chunk, target)
             self._report()
         if self.held is not None:
-            self._learn(*self.held)
+            chunk, y = self.held
+            self._learn_part(chunk, y, 0, len(y))
 
     def singles(self, examples: Iterable[tuple[Mapping[str, Any], Any]]) -> None:
         examples = iter(examples)
         first = next(examples)
         classification = _is_classifier(self.model, first[1])
-        if self.probabilities:
-            check_probabilities(self.model, "predict_proba_one")
+        check_figures(self.model, self.probabilities, self.ranking, "_one")
         if self.classes is None and isinstance(first[1], bool | np.bool_):
             self.classes = [False, True]
         self._one_by_one(chain([first], examples), classification, _Singles(self.model, self.classes))
+
+    def updates(self) -> int | None:
+        """How many examples changed the model, where it counts them."""
+        now = getattr(self.model, "updates_", 0 if is_ours(self.model) else None)
+        return None if now is None else now - self.updates_before
+
+    def drifts(self) -> list[int]:
+        """Where the detector saw a drift."""
+        return [] if self.watch is None else self.watch.drifts
 
     def close(self) -> tuple[dict[str, float], Curve, Curve | None]:
         if not hasattr(self, "tally"):
@@ -235,41 +281,84 @@ class _Run:
 
     # --- learning from tables ---
 
-    def _learn(self, X: Any, y: Array | Coded, open_ended: bool, weight: Array | None = None) -> list[Piece]:
+    def _learn_part(self, chunk: Chunk, target: Array | Coded, start: int, stop: int) -> Pieces:
+        whole = stop - start == len(target)
+        part = chunk if whole else replace(chunk, X=rows(chunk.X, start, stop))
+        return self._learn(rows_for(self.model, part), target[start:stop], chunk.open_ended)
+
+    def _learn(self, X: Any, y: Array | Coded, open_ended: bool, weight: Array | None = None) -> Pieces:
         """Learn from the rows; the scores from before, with the classes that were known at the time."""
         classes = self.classes if _is_fresh(self.model) else None
-        pieces: list[Piece] = []
+        pieces = Pieces(chances=self.probabilities is not None)
         start = perf_counter()
         self.model._learn(X, y, weight, door_of(X, classes, open_ended), pieces)
         self.seconds += perf_counter() - start
         return pieces
 
-    def _learn_late(self, X: Any, y: Array, open_ended: bool) -> Iterator[tuple[Array | Coded, list[Piece]]]:
-        """Predict the rows of X, and learn from each row `delay` rows later; yields targets and scores.
+    def _learn_and_act(self, chunk: Chunk, target: Array | Coded) -> None:
+        """Learn from a chunk up to a drift, act on it, and go on from there.
+
+        Where the drift is shows only in the scores, and those only when the rows are learned from. So a part is learned from as a
+        whole, and if there was a drift in it, the model goes back and learns from the rows up to the drift alone.
+        """
+        assert self.watch is not None
+        start = 0
+        while start < len(target):
+            self._act_before_next()
+            stop = min(start + BLOCK, len(target))
+            before = self.model.copy()
+            told = self._told(target[start:stop], self._learn_part(chunk, target, start, stop))
+            taken = self.watch.take(told.errors())
+            if taken < stop - start:
+                put_back(self.model, before)
+                stop = start + taken
+                told = self._told(target[start:stop], self._learn_part(chunk, target, start, stop))
+            self.tally.add(told.true, told.predicted, **told.beside)
+            self._call_if_due()
+            start = stop
+
+    def _act_before_next(self) -> None:
+        """Reset or forget, now that there is a next example: a model that starts anew without one would not even know its labels."""
+        if self.watch is not None and self.watch.drifted and isinstance(self.on_drift, str):
+            self._acting(ACTIONS[self.on_drift])
+
+    def _call_if_due(self) -> None:
+        if self.watch is not None and self.watch.drifted and callable(self.on_drift):
+            self._acting(self.on_drift)
+
+    def _acting(self, action: Callable[[Any], object]) -> None:
+        """Let something be done to the model that may change the number of its updates."""
+        before = getattr(self.model, "updates_", 0)
+        action(self.model)
+        self.updates_before += getattr(self.model, "updates_", 0) - before
+
+    def _learn_late(self, chunk: Chunk, y: Array) -> Iterator[tuple[Array | Coded, list[Piece]]]:
+        """Predict the rows of a chunk, and learn from each row `delay` rows later; yields targets and scores.
 
         A learner scores an example of weight 0 but does not learn from it, so the rows to learn from and the rows to predict,
         one of each in turn, are a single pass: learn row t - delay - 1, score row t.
         """
-        lag = self.delay + 1
+        lag, X = self.delay + 1, chunk.X
         waiting = 0 if self.held is None else len(self.held[1])
         if self.held is not None:
-            X, y = stack(self.held[0], X), np.concatenate([self.held[1], y])
+            X, y = stack(self.held[0].X, X), np.concatenate([self.held[1], y])
         first = min(max(lag, waiting), len(y))  # the first row that is predicted with one more label than the row before
         if first > waiting:
-            yield y[waiting:first], self._score(rows(X, waiting, first))
+            some = replace(chunk, X=rows(X, waiting, first))
+            yield y[waiting:first], self._score(rows_for(self.model, some), first - waiting)
         if first < len(y):
             due = np.arange(first, len(y))
             turns = np.column_stack([due - lag, due]).ravel()
             weight = np.tile([1.0, 0.0], len(due))
-            yield y[due], _every_second(self._learn(take(X, turns), np.repeat(y[due - lag], 2), open_ended, weight))
+            both, taught = rows_for(self.model, replace(chunk, X=take(X, turns))), np.repeat(y[due - lag], 2)
+            yield y[due], _every_second(self._learn(both, taught, chunk.open_ended, weight))
         kept = max(len(y) - lag, 0)
-        self.held = take(X, np.arange(kept, len(y))), y[kept:], open_ended  # a copy, so that the rest of the chunk can go
+        self.held = replace(chunk, X=take(X, np.arange(kept, len(y)))), y[kept:]  # a copy, so that the rest of the chunk can go
 
-    def _score(self, X: Any) -> list[Piece]:
-        state = self.model._state
-        if state is None:
-            return [(np.empty(0), np.zeros((len(X) if isinstance(X, list) else X.shape[0], 1)))]
-        return [(state.classes, self.model._scores_now(X))]
+    def _score(self, X: Any, n: int) -> list[Piece]:
+        core = core_of(self.model)
+        scores = np.zeros((n, 1)) if core._state is None else self.model._scores_now(X)
+        return [core._foretold(scores, core._state, self.probabilities is not None)]
 
     # --- accounting ---
 
@@ -278,13 +367,35 @@ class _Run:
             metrics = [default_metric(labels)] if self.metrics is None else self.metrics
             self.tally = Tally(metrics, labels, declared, self.points, self.window)
 
-    def _account_for_labels(self, y: Array | Coded, pieces: list[Piece]) -> None:
+    def _told(self, y: Array | Coded, pieces: list[Piece]) -> _Told:
+        """What the pieces say of their rows, and what is true."""
+        if not is_classifier(self.model):
+            self._open(None)
+            return _Told(np.asarray(y), np.concatenate([piece.scores[:, 0] for piece in pieces]), {})
         true = y if isinstance(y, Coded) else self._coded(y)
-        labels = true.labels
-        predicted = [
-            np.append(np.searchsorted(labels, classes), len(labels))[_best(scores, len(classes))] for classes, scores in pieces
-        ]
-        self.tally.add(true.codes, np.concatenate(predicted))
+        labels, start = true.labels, 0
+        predicted, beside = [], []
+        for piece in pieces:
+            places = np.searchsorted(labels, piece.classes)
+            predicted.append(np.append(places, len(labels))[_best(piece.scores, len(places))])
+            if self.probabilities or self.ranking:
+                columns = np.full(len(labels), -1)
+                columns[places] = np.arange(len(places))
+                among = columns[true.codes[start : start + len(piece.scores)]]
+                beside.append(self._beside(piece, among))
+            start += len(piece.scores)
+        return _Told(true.codes, np.concatenate(predicted), _stacked(beside))
+
+    def _beside(self, piece: Piece, true: Array) -> dict[str, Array]:
+        return beside(piece, true, self.probabilities is not None, self.ranking)
+
+    def _see(self, told: _Told) -> None:
+        """Account for predictions, and show them to the detector."""
+        if self.watch is not None:
+            errors, taken = told.errors(), 0
+            while taken < len(errors):
+                taken += self.watch.take(errors[taken:])
+        self.tally.add(told.true, told.predicted, **told.beside)
 
     def _coded(self, y: Array) -> Coded:
         """Labels as codes of the tally, which hears of new ones. The model goes by these codes as well."""
@@ -313,40 +424,66 @@ class _Run:
 
     def _one_by_one(self, examples: Iterable[tuple[Any, Any]], classification: bool, one: _Singles | _Rows) -> None:
         """Predict, and learn `delay` examples later."""
-        waiting: deque[tuple[Any, Any]] = deque()
-        gathered: list[tuple[Any, Any, float]] = []
+        waiting: deque[tuple[Any, Any, float]] = deque()
+        gathered: list[tuple[Any, Any, dict[str, Array]]] = []
+        figures = self.probabilities is not None or self.ranking
+
+        def learn() -> None:
+            x, y, error = waiting.popleft()
+            one.learn(x, y)
+            if self.watch is not None:
+                self.watch.take(np.array([error]))
+                self._call_if_due()
+
         for x, y in examples:
             start = perf_counter()
+            self._act_before_next()
             answer = one.predict(x)
-            chances = one.probabilities(x) if self.probabilities else {}
-            waiting.append((x, y))
+            piece = one.piece(x, self.probabilities is not None, self.ranking) if figures else None
+            error = float(answer != y) if classification else abs(_number(answer) - float(y))
+            waiting.append((x, y, error))
             if len(waiting) > self.delay:
-                one.learn(*waiting.popleft())
+                learn()
             self.seconds += perf_counter() - start
-            gathered.append((y, answer, -math.log(max(chances.get(y, 0.0), SMALLEST))))
+            known = {} if piece is None else self._beside(piece, np.array([_place(y, piece.classes)]))
+            gathered.append((y, answer, known))
             if len(gathered) == GATHER:
                 self._account_for_gathered(gathered, classification)
                 gathered = []
         if gathered:
             self._account_for_gathered(gathered, classification)
         start = perf_counter()
-        for x, y in waiting:
-            one.learn(x, y)
+        while waiting:
+            self._act_before_next()
+            learn()
         self.seconds += perf_counter() - start
 
-    def _account_for_gathered(self, gathered: list[tuple[Any, Any, float]], classification: bool) -> None:
-        true, answers, loss = zip(*gathered, strict=True)
+    def _account_for_gathered(self, gathered: list[tuple[Any, Any, dict[str, Array]]], classification: bool) -> None:
+        true, answers, beside = zip(*gathered, strict=True)
         if classification:
             given = [answer for answer in answers if answer is not None]
             seen = self._coded(label_array([*true, *given]))
             predicted = np.full(len(true), len(seen.labels))
             predicted[[answer is not None for answer in answers]] = seen.codes[len(true) :]
-            self.tally.add(seen.codes[: len(true)], predicted, np.array(loss))
+            self.tally.add(seen.codes[: len(true)], predicted, **_stacked(beside))
         else:
             self._open(None)
-            numbers = [0.0 if answer is None else float(answer) for answer in answers]
-            self.tally.add(np.array(true, float), np.array(numbers))
+            self.tally.add(np.array(true, float), np.array([_number(answer) for answer in answers]))
         self._report()
+
+
+class _Told(NamedTuple):
+    """Rows as the tally takes them."""
+
+    true: Array
+    predicted: Array
+    beside: dict[str, Array]
+
+    def errors(self) -> Array:
+        """What a detector sees."""
+        if self.true.dtype.kind == "f":
+            return np.abs(self.predicted - self.true)
+        return (self.predicted != self.true).astype(float)
 
 
 class _Singles:
@@ -355,14 +492,22 @@ class _Singles:
     def __init__(self, model: Any, classes: Any) -> None:
         self.model, self.classes = model, classes
         self.predict: Callable[[Any], Any] = model.predict_one
-        told = classes is not None and is_ours(model) and _is_fresh(model)
-        self.learn: Callable[[Any, Any], Any] = self._learn_first if told else model.learn_one
-        self.probabilities: Callable[[Any], Mapping[Any, float]] = getattr(model, "predict_proba_one", lambda x: {})
+        self.tells = classes is not None and is_ours(model)
 
-    def _learn_first(self, x: Any, y: Any) -> None:
-        """Learn from the first example, and tell a model of ours the labels that can occur."""
-        self.model._learn([x], [y], None, door_of([x], self.classes, open_ended=True))
-        self.learn = self.model.learn_one
+    def piece(self, x: Any, probabilities: bool, ranking: bool) -> Piece:
+        """What the model says of an example before it learns from it."""
+        if is_ours(self.model):
+            return foretold(self.model, [x], probabilities, ranking)
+        chances = dict(sorted(self.model.predict_proba_one(x).items()))
+        row = np.array([list(chances.values())], float).reshape(1, len(chances))
+        return Piece(list(chances), log_odds(row), row)
+
+    def learn(self, x: Any, y: Any) -> None:
+        """Learn from an example. A model of ours that is fresh is told the labels that can occur."""
+        if self.tells and _is_fresh(self.model):
+            self.model._learn([x], [y], None, door_of([x], self.classes, open_ended=True))
+        else:
+            self.model.learn_one(x, y)
 
 
 class _Rows:
@@ -380,12 +525,9 @@ class _Rows:
         except NotFittedError:
             return None
 
-    def probabilities(self, row: Chunk) -> Mapping[Any, float]:
-        try:
-            chances = self.model.predict_proba(self._table(row))[0]
-        except NotFittedError:
-            return {}
-        return dict(zip(self.model.classes_, chances, strict=True))
+    def piece(self, row: Chunk, probabilities: bool, ranking: bool) -> Piece:
+        """What the model says of a row before it learns from it."""
+        return foretold(self.model, self._table(row), probabilities, ranking)
 
     def learn(self, row: Chunk, y: Any) -> None:
         X, classes = self._table(row), self.classes if _is_fresh(self.model) else None
@@ -414,12 +556,6 @@ def arrays(data: Any) -> tuple[Any, Array]:
 def default_metric(classes: Array | None) -> str:
     """What is measured if nothing else is asked for; `classes` is None for regression."""
     return "mae" if classes is None else "mistake_rate"
-
-
-def check_probabilities(model: Any, door: str = "predict_proba") -> None:
-    """Refuse the log loss of a model without probabilities."""
-    if not hasattr(model, door):
-        raise ValueError(f"'log_loss' needs probabilities, and {type(model).__name__} gives none.")
 
 
 def rows(X: Any, start: int, stop: int) -> Any:
@@ -469,8 +605,9 @@ def _split(chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Any]]:
 def _every_second(pieces: list[Piece]) -> list[Piece]:
     """The second, fourth, sixth, ... row of all pieces together."""
     kept, before = [], 0
-    for classes, scores in pieces:
-        kept.append((classes, scores[1 - before % 2 :: 2]))
+    for classes, scores, chances in pieces:
+        second = slice(1 - before % 2, None, 2)
+        kept.append(Piece(classes, scores[second], None if chances is None else chances[second]))
         before += len(scores)
     return kept
 
@@ -487,6 +624,23 @@ def _best(scores: Array, known: int) -> Array:
         partly = np.where(np.isnan(scores[doubtful]), -np.inf, scores[doubtful])
         best[doubtful] = np.where(np.isneginf(partly).all(axis=1), known, partly.argmax(axis=1))
     return best
+
+
+def _stacked(columns: Iterable[dict[str, Array]]) -> dict[str, Array]:
+    """Columns of rows, one below the other."""
+    parts = list(columns)
+    return {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else ())}
+
+
+def _place(label: Any, classes: Any) -> int:
+    """The place of a label among classes; -1 where it is not."""
+    known = list(classes)
+    return known.index(label) if label in known else -1
+
+
+def _number(answer: Any) -> float:
+    """A prediction; 0 before there is any."""
+    return 0.0 if answer is None else float(answer)
 
 
 def _is_fresh(model: Any) -> bool:

@@ -7,6 +7,7 @@ blocks only. So the same stream gives the same figures to the bit, however it is
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,13 +17,15 @@ import numpy as np
 from onepass.evaluate.metrics import (
     ERROR_METRICS,
     LABEL_METRICS,
-    LOSS_METRICS,
+    PER_LABEL,
     Array,
     error_sums,
     f1_declared,
     label_sums,
-    loss_sums,
+    of_label,
 )
+from onepass.evaluate.probability import BIN_METRICS, COST_METRICS, bin_sums, cost_sums
+from onepass.evaluate.ranking import RANK_METRICS, Ranking
 
 BLOCK = 1 << 14
 
@@ -37,33 +40,44 @@ class Curve:
     def __getitem__(self, metric: str) -> Array:
         return self.values[metric]
 
-    def to_dict(self) -> dict[str, list[float]]:
-        """Plain lists, as JSON takes them."""
-        return {"positions": self.positions.tolist()} | {name: values.tolist() for name, values in self.values.items()}
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Plain lists, as JSON takes them; None where a metric had no value."""
+        return {"positions": self.positions.tolist()} | {
+            name: [json_number(value) for value in values.tolist()] for name, values in self.values.items()
+        }
+
+
+def json_number(value: float) -> float | None:
+    """A figure as JSON takes it, which has no NaN."""
+    return None if math.isnan(value) else value
 
 
 class Tally:
     """Collects true and predicted values, and keeps the metrics that were asked for.
 
-    Labels are codes into `labels`; the code len(labels) means that there was no prediction. For regression `labels` is None.
+    Labels are codes into `labels`; the code len(labels) means that there was no prediction. For regression `labels` is None. Metrics of
+    probabilities need what `probability.judged` gives, and the AUC what `ranking.ranks` does.
     """
 
     def __init__(self, metrics: Iterable[Any], labels: Array | None, declared: bool, points: int, window: int | None) -> None:
         self.labels = labels
         self.n = 0
-        formulas, self._objects = _sort_out(metrics, labels is not None, labels is not None and declared and len(labels) == 2)
+        self._asked, kinds, self._objects = _sort_out(metrics, labels, declared)
         self._columns: dict[str, Array] = {
             "true": np.empty(BLOCK, float if labels is None else np.intp),
             "predicted": np.empty(BLOCK, float if labels is None else np.intp),
-            "loss": np.empty(BLOCK),
         }
         self._filled = 0
-        self._total = _Track(formulas, self._objects, points)
-        self._recent = None if window is None else _Track(formulas, self._objects, points, window)
+        self._origin = 0.0
+        self._total = _Track(kinds, self._objects, points)
+        self._recent = None if window is None else _Track(kinds, self._objects, points, window)
 
-    def add(self, true: Array, predicted: Array, loss: Array | None = None) -> None:
-        """Take in the next predictions, in the order of the stream."""
-        given = {"true": true, "predicted": predicted} | ({} if loss is None else {"loss": loss})
+    def add(self, true: Array, predicted: Array, **beside: Array) -> None:
+        """Take in the next predictions, in the order of the stream, and what metrics need beside them: `judged`, `ranks`."""
+        given = {"true": true, "predicted": predicted, **beside}
+        if self.n == self._filled == 0:
+            self._origin = float(true[0])
+            self._columns |= {name: np.empty((BLOCK, *column.shape[1:]), column.dtype) for name, column in beside.items()}
         taken = 0
         while taken < len(true):
             free = min(BLOCK - self._filled, len(true) - taken)
@@ -87,13 +101,27 @@ class Tally:
 
     def metrics(self) -> dict[str, float]:
         """The metrics of all whole blocks so far."""
-        return self._total.latest()
+        return {name: float(value) for name, value in self._by_label(self._total.latest()).items()}
 
     def close(self) -> tuple[dict[str, float], Curve, Curve | None]:
         """The metrics of everything, and the curves."""
         if self._filled:
             self._account()
-        return self.metrics(), self._total.curve(), None if self._recent is None else self._recent.curve()
+        curves = [Curve(track.positions(), self._by_label(track.columns())) for track in self._tracks()]
+        return self.metrics(), curves[0], None if self._recent is None else curves[1]
+
+    def _by_label(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The values that were asked for, in that order; of those that have a value a label, one after the other."""
+        found: dict[str, Any] = {}
+        for metric in self._asked:
+            name, _, one = metric.partition("[")
+            if name not in PER_LABEL:
+                found[metric] = values[metric]
+                continue
+            assert self.labels is not None
+            each = {of_label(name, label): values[name][..., k] for k, label in enumerate(self.labels.tolist())}
+            found |= {metric: each.get(metric, np.full(np.shape(values[name])[:-1], np.nan))} if one else each
+        return found
 
     def _tracks(self) -> list[_Track]:
         return [self._total] if self._recent is None else [self._total, self._recent]
@@ -102,7 +130,7 @@ class Tally:
         block = {name: column[: self._filled] for name, column in self._columns.items()}
         values = _plain_values(block, self.labels) if self._objects else []
         for track in self._tracks():
-            track.add(self.n, block, 0 if self.labels is None else len(self.labels), values)
+            track.add(self.n, block, self._origin if self.labels is None else len(self.labels), values)
         self.n += self._filled
         self._filled = 0
 
@@ -113,18 +141,20 @@ class _Track:
     At most `points` are kept. When there is no room for more, every second one is dropped and the spacing doubles.
     """
 
-    def __init__(self, formulas: Formulas, objects: Mapping[str, Any], points: int, window: int | None = None) -> None:
-        self._formulas, self._fresh = formulas, objects
+    def __init__(self, kinds: Kinds, objects: Mapping[str, Any], points: int, window: int | None = None) -> None:
+        self._formulas = [(kind(window is not None), formulas) for kind, formulas in kinds]
+        self._fresh = objects
         self._objects = copy.deepcopy(dict(objects))
         self._points, self._window = points, window
         self._spacing = window or 1
         self._positions: list[int] = []
-        self._values: dict[str, list[float]] = {name: [] for name in [*(n for _, fs in formulas for n in fs), *objects]}
-        self._sums: list[Any] = [0 for _ in formulas]
+        self._values: dict[str, list[Any]] = {name: [] for name in [*(n for _, fs in kinds for n in fs), *objects]}
+        self._sums: list[Any] = [0 for _ in kinds]
         self._complete = False  # whether the latest window has all its examples, so that the next example begins another
         self._end = 0
 
-    def add(self, start: int, block: Mapping[str, Array], labels: int, values: list[tuple[Any, Any]]) -> None:
+    def add(self, start: int, block: Mapping[str, Array], given: Any, values: list[tuple[Any, Any]]) -> None:
+        """Take in a block; `given` is the number of labels, or what targets are measured from."""
         size = len(block["true"])
         self._end = start + size
         while self._end // self._spacing >= self._points:
@@ -136,7 +166,9 @@ class _Track:
         chosen = np.flatnonzero(places % self._spacing == 0)
         self._positions += places[chosen].tolist()
         for i, (kind, formulas) in enumerate(self._formulas):
-            sums = kind(block, starts, labels)
+            if self._window and self._complete:
+                kind.clear()
+            sums = kind.sums(block, starts, given)
             if not (self._window and self._complete):
                 sums[0] += self._sums[i]
             if not self._window:
@@ -159,7 +191,7 @@ class _Track:
                 if segment in chosen:
                     self._values[name].append(metric.get())
 
-    def latest(self) -> dict[str, float]:
+    def latest(self) -> dict[str, Any]:
         """The metrics of everything so far, or of the last window, whole or not."""
         named = [
             (name, formula, sums)
@@ -167,24 +199,29 @@ class _Track:
             for name, formula in fs.items()
         ]
         if self._end == 0:
-            return dict.fromkeys(self._values, float("nan"))
-        return {name: float(formula(sums)) for name, formula, sums in named} | {n: m.get() for n, m in self._objects.items()}
+            return dict.fromkeys(self._values, np.array(np.nan))
+        return {name: formula(sums) for name, formula, sums in named} | {n: m.get() for n, m in self._objects.items()}
 
-    def curve(self) -> Curve:
-        """What was kept, and the very end."""
-        positions, values = list(self._positions), {name: list(column) for name, column in self._values.items()}
-        if self._end and (not positions or positions[-1] != self._end):
-            positions.append(self._end)
-            for name, value in self.latest().items():
-                values[name].append(value)
-        return Curve(np.array(positions, np.int64), {name: np.array(column, float) for name, column in values.items()})
+    def positions(self) -> Array:
+        """The places of all that was kept, and the very end."""
+        return np.array([*self._positions, self._end] if self._ends_apart() else self._positions, np.int64)
+
+    def columns(self) -> dict[str, Array]:
+        """The metrics at these places."""
+        end = self.latest() if self._ends_apart() else {}
+        return {name: np.array([*column, end[name]] if end else column, float) for name, column in self._values.items()}
+
+    def _ends_apart(self) -> bool:
+        return bool(self._end and (not self._positions or self._positions[-1] != self._end))
 
     def widen(self, moved: Array) -> None:
-        for i, (kind, _) in enumerate(self._formulas):
-            if kind is _label_sums and self._end:
+        for i, (kind, formulas) in enumerate(self._formulas):
+            if isinstance(kind, _Labels) and self._end:
                 wider = np.zeros((3, moved[-1] + 1), np.int64)
                 wider[:, moved] = self._sums[i]
                 self._sums[i] = wider
+                for name in formulas.keys() & PER_LABEL.keys():
+                    self._values[name] = [_moved(values, moved) for values in self._values[name]]
 
     def _thin(self) -> None:
         self._spacing *= 2
@@ -193,49 +230,110 @@ class _Track:
         self._values = {name: [column[i] for i in kept] for name, column in self._values.items()}
 
 
+def _moved(values: list[float], moved: Array) -> list[float]:
+    """A value a label, where there are more labels now: those that are new had none."""
+    wider = np.full(moved[-1], np.nan)
+    wider[moved[:-1]] = values
+    return wider.tolist()
+
+
+# --- sums ---
+
+
+class _Sums:
+    """What is added up of a block, in each segment that begins at `starts`."""
+
+    def __init__(self, windows: bool) -> None:
+        pass
+
+    def clear(self) -> None:
+        """A window is complete: forget its examples."""
+
+    def sums(self, block: Mapping[str, Array], starts: Array, given: Any) -> Array:
+        raise NotImplementedError
+
+
+class _Labels(_Sums):
+    def sums(self, block: Mapping[str, Array], starts: Array, given: int) -> Array:
+        return label_sums(block["true"], block["predicted"], starts, given)
+
+
+class _Errors(_Sums):
+    def sums(self, block: Mapping[str, Array], starts: Array, given: float) -> Array:
+        return error_sums(block["true"], block["predicted"], given, starts)
+
+
+class _Costs(_Sums):
+    def sums(self, block: Mapping[str, Array], starts: Array, given: Any) -> Array:
+        return cost_sums(block["judged"], starts)
+
+
+class _Bins(_Sums):
+    def sums(self, block: Mapping[str, Array], starts: Array, given: Any) -> Array:
+        return bin_sums(block["judged"], starts)
+
+
+class _Ranks(_Sums):
+    def __init__(self, windows: bool) -> None:
+        self._ranking = Ranking(windows)
+
+    def clear(self) -> None:
+        self._ranking.clear()
+
+    def sums(self, block: Mapping[str, Array], starts: Array, given: Any) -> Array:
+        return self._ranking.sums(block["ranks"], starts)
+
+
 # --- metrics by name ---
 
-Formulas = list[tuple[Callable[[Mapping[str, Array], Array, int], Array], dict[str, Callable[[Array], Array]]]]
+Formulas = dict[str, Callable[[Array], Array]]
+Kinds = list[tuple[type[_Sums], Formulas]]
 
 
-def _label_sums(block: Mapping[str, Array], starts: Array, labels: int) -> Array:
-    return label_sums(block["true"], block["predicted"], starts, labels)
-
-
-def _error_sums(block: Mapping[str, Array], starts: Array, labels: int) -> Array:
-    return error_sums(block["true"], block["predicted"], starts)
-
-
-def _loss_sums(block: Mapping[str, Array], starts: Array, labels: int) -> Array:
-    return loss_sums(block["loss"], starts)
-
-
-def _sort_out(metrics: Iterable[Any], classification: bool, two: bool) -> tuple[Formulas, dict[str, Any]]:
-    """Metrics by name as formulas, grouped by the sums they need; others as named objects."""
-    if classification:
-        known = [(_label_sums, LABEL_METRICS | ({"f1": f1_declared} if two else {})), (_loss_sums, LOSS_METRICS)]
+def _sort_out(metrics: Iterable[Any], labels: Array | None, declared: bool) -> tuple[list[str], Kinds, dict[str, Any]]:
+    """All names, in their order; formulas, grouped by the sums they need; and metrics that are objects."""
+    if labels is not None:
+        by_label = LABEL_METRICS | PER_LABEL | ({"f1": f1_declared} if declared and len(labels) == 2 else {})
+        known: Kinds = [(_Labels, by_label), (_Costs, COST_METRICS), (_Bins, BIN_METRICS), (_Ranks, RANK_METRICS)]
     else:
-        known = [(_error_sums, ERROR_METRICS)]
+        known = [(_Errors, ERROR_METRICS)]
     names = [name for _, formulas in known for name in formulas]
-    asked, objects = [], {}
+    asked: list[str] = []
+    objects = {}
     for metric in metrics:
         if not isinstance(metric, str):
             _check_object(metric)
             objects[type(metric).__name__] = copy.deepcopy(metric)
-        elif metric in names:
+            asked.append(type(metric).__name__)
+        elif metric in names or (labels is not None and metric.partition("[")[0] in PER_LABEL and metric.endswith("]")):
+            if declared and labels is not None:
+                _check_declared(metric, labels)
             asked.append(metric)
         else:
-            task = "classification" if classification else "regression"
+            task = "regression" if labels is None else "classification"
             raise ValueError(f"There is no metric {metric!r} for {task}. Known are: {', '.join(names)}.")
-    groups = [(kind, {name: formulas[name] for name in asked if name in formulas}) for kind, formulas in known]
-    return [(kind, formulas) for kind, formulas in groups if formulas], objects
+    wanted = {metric.partition("[")[0] for metric in asked}
+    groups = [(kind, {name: formula for name, formula in formulas.items() if name in wanted}) for kind, formulas in known]
+    return list(dict.fromkeys(asked)), [(kind, formulas) for kind, formulas in groups if formulas], objects
+
+
+def _check_declared(metric: str, labels: Any) -> None:
+    """Refuse a metric that the labels, all of which are known, leave without a value."""
+    if metric in RANK_METRICS and len(labels) > 2:
+        raise ValueError(f"'{metric}' is for two classes, and there are {len(labels)}.")
+    name, _, one = metric.partition("[")
+    named = [of_label(name, label) for label in labels.tolist()]
+    if one and metric not in named:
+        raise ValueError(f"There is no label for the metric {metric!r}. There are: {', '.join(named)}.")
 
 
 def _check_object(metric: Any) -> None:
     if not (hasattr(metric, "update") and hasattr(metric, "get")):
         raise TypeError(f"A metric is a name or an object with `update(y_true, y_pred)` and `get()`, got {metric!r}.")
     if not getattr(metric, "requires_labels", True):
-        raise ValueError(f"{type(metric).__name__} wants probabilities instead of labels; the metric 'log_loss' can use them.")
+        raise ValueError(
+            f"{type(metric).__name__} wants probabilities instead of labels; the metrics 'log_loss', 'brier' and 'auc' can use them."
+        )
 
 
 def _plain_values(block: Mapping[str, Array], labels: Array | None) -> list[tuple[Any, Any]]:

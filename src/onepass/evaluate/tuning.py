@@ -21,7 +21,7 @@ from onepass.base.estimator import Estimator
 from onepass.base.labels import classes_of, label_array
 from onepass.evaluate.feeding import steps_of
 from onepass.evaluate.held_out import HeldOut
-from onepass.evaluate.metrics import BEST_IS_HIGH, Array
+from onepass.evaluate.metrics import Array, best_is_high
 from onepass.evaluate.online import arrays, default_metric, prequential, refuse_other_kinds, take
 from onepass.evaluate.tables import Tabled, bare, figure, plain, title, words
 
@@ -292,7 +292,7 @@ class _Trials:
         if np.isnan(scores).all():
             tried = "; ".join(map(words, settings))
             raise DivergedError(f"All candidates diverged: {tried}. Scale the features, or try other values.")
-        best = np.nanmax(scores) if self.metric in BEST_IS_HIGH else np.nanmin(scores)
+        best = np.nanmax(scores) if best_is_high(self.metric) else np.nanmin(scores)
         return int(np.flatnonzero(np.asarray(scores) == best)[-1 if last else 0])
 
 

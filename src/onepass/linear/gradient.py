@@ -145,7 +145,9 @@ class _Descent(LinearModel):
 
     def _fields_beside(self, form: str) -> dict[str, Field]:
         axes = "classes features" if form == "multiclass" else "features"
-        return {"squares": Field(axes, turn="copy")} if self.adagrad else {"t": Field("one", exact=True)}
+        return (
+            {"squares": Field(axes, turn="copy", fades=True)} if self.adagrad else {"t": Field("one", exact=True, fades=True)}
+        )
 
     def _pace(self, arrays: Mapping[str, Any]) -> Any:
         if self.adagrad:

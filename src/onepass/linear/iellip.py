@@ -64,7 +64,7 @@ class IELLIPClassifier(SecondOrderClassifier):
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"b": tuple(k / 10 for k in range(1, 10))}
 
     def _fields_beside(self, form: str) -> dict[str, Field]:
-        return {**super()._fields_beside(form), "decay": Field("one", start=1.0, exact=True)}
+        return {**super()._fields_beside(form), "decay": Field("one", start=1.0, exact=True, fades=True)}
 
     def _weights_are_switches(self) -> bool:
         return True

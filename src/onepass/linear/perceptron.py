@@ -127,7 +127,7 @@ class Perceptron(Classifier, Passes):
         return {"scale": SCALE, **self._pending(form)}
 
     def _fields_of_options(self) -> dict[str, Field]:
-        pocket = {"pocket": Field("3", whole=True, beside=True)} if self.pocket else {}
+        pocket = {"pocket": Field("3", whole=True, beside=True, fades=True)} if self.pocket else {}
         return {**super()._fields_of_options(), **pocket}
 
     def _kept(self) -> float:

@@ -171,7 +171,7 @@ class SecondOrder(LinearModel):
     def _fields_beside(self, form: str) -> dict[str, Field]:
         # Many classes share a covariance, and the margin over the rival has twice the variance of one class's score.
         axes = "features features" if self.covariance == "full" else "features"
-        return {"Sigma": Field(axes, start=1.0, turn="halve")}
+        return {"Sigma": Field(axes, start=1.0, turn="halve", fades=True)}
 
     def _new_state(self, form: str, start: Start) -> State:
         try:

@@ -161,7 +161,7 @@ class _OSELM(Learner):
 
     _layer: ClassVar[dict[str, Field]] = {
         "A": Field("features hidden", draw="normal", fan_in=True),
-        "Sigma": Field("units units", start=1.0),
+        "Sigma": Field("units units", start=1.0, fades=True),
     }
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"ridge": tuple(10.0**k for k in range(-6, 3))}
 

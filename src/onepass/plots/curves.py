@@ -28,6 +28,8 @@ class LearningCurveDisplay:
         What the values are.
     drifts : list of int, optional
         Positions to mark, where the stream is known to change.
+    seen : dict, optional
+        Name -> positions where a detector saw the stream change: marked by dotted lines, in the colour of the curve.
 
     Attributes
     ----------
@@ -35,8 +37,14 @@ class LearningCurveDisplay:
     lines_ : list of matplotlib lines, one per learner
     """
 
-    def __init__(self, curves: Mapping[str, tuple[Any, Any]], metric: str, drifts: Iterable[int] | None = None) -> None:
-        self.curves, self.metric, self.drifts = curves, metric, drifts
+    def __init__(
+        self,
+        curves: Mapping[str, tuple[Any, Any]],
+        metric: str,
+        drifts: Iterable[int] | None = None,
+        seen: Mapping[str, Iterable[int]] | None = None,
+    ) -> None:
+        self.curves, self.metric, self.drifts, self.seen = curves, metric, drifts, seen
 
     @classmethod
     def from_prequential(
@@ -48,7 +56,7 @@ class LearningCurveDisplay:
         ax: Any = None,
         drifts: Iterable[int] | None = None,
     ) -> Self:
-        """Plot one result of `onepass.evaluate.prequential`, or several by name.
+        """Plot one result of `onepass.evaluate.prequential`, or several by name, with the drifts that were seen.
 
         Parameters
         ----------
@@ -82,7 +90,7 @@ class LearningCurveDisplay:
             if metric not in curve.values:
                 raise ValueError(f"The metric {metric!r} was not evaluated. There are: {', '.join(curve.values)}.")
             curves[name] = (curve.positions, curve[metric])
-        return cls(curves, metric, drifts).plot(ax)
+        return cls(curves, metric, drifts, {name: result.drifts for name, result in named.items()}).plot(ax)
 
     @classmethod
     def from_comparison(cls, comparison: Comparison, *, ax: Any = None) -> Self:
@@ -104,6 +112,9 @@ class LearningCurveDisplay:
             ax.plot(positions, values, color=colour(i), linewidth=1.8, solid_capstyle="round", label=name or None)[0]
             for i, (name, (positions, values)) in enumerate(self.curves.items())
         ]
+        for i, name in enumerate(self.curves):
+            for place in (self.seen or {}).get(name, ()):
+                ax.axvline(place, color=colour(i), linewidth=1.0, linestyle=(0, (1, 2)), zorder=1)
         low, high = self._reach()
         ax.set_ylim(low, high)
         ax.set_xlim(0, max(positions[-1] for positions, _ in self.curves.values()))
@@ -118,7 +129,7 @@ class LearningCurveDisplay:
 
     def _reach(self) -> tuple[float, float]:
         settled = [values[positions >= WARM_UP * positions[-1]] for positions, values in self.curves.values()]
-        low, high = min(map(np.min, settled)), max(map(np.max, settled))
+        low, high = min(map(np.nanmin, settled)), max(map(np.nanmax, settled))
         room = 0.06 * (high - low) or 0.5
         return (0.0 if 0 <= low < 0.35 * high else low - room), high + room
 

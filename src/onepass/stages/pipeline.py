@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import _BaseComposition, available_if
 
 from onepass.base import Learner, ModelFileError, Stage
 from onepass.base.binding import Bound
-from onepass.base.engine import Piece
+from onepass.base.engine import Piece, Pieces
 from onepass.base.estimator import are_named
 from onepass.base.inputs import BLOCK_ROWS, Rows, one_row, rows_of
 from onepass.base.knowledge import WHOLE, Door
@@ -182,7 +182,7 @@ class Pipeline(Saved, Riverine, _BaseComposition):
 
     def test_then_train(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Array:
         """`partial_fit` that returns the scores each row had before it was learned from."""
-        pieces: list[Piece] = []
+        pieces = Pieces()
         with self._writing():
             self._learn(X, y, sample_weight, table_door(X, classes), pieces)
             return self._joined(pieces)
@@ -229,10 +229,10 @@ class Pipeline(Saved, Riverine, _BaseComposition):
         """The lock of all steps."""
         return one_lock(self._all)
 
-    def _joined(self, pieces: list[Piece]) -> Array:
+    def _joined(self, pieces: Pieces) -> Array:
         return self.learner._joined(pieces)
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, door: Door, pieces: list[Piece] | None = None) -> None:
+    def _learn(self, X: Any, y: Any, sample_weight: Any, door: Door, pieces: Pieces | None = None) -> None:
         self._check_steps()
         first = self._all[0]
         with self._writing():
@@ -246,14 +246,14 @@ class Pipeline(Saved, Riverine, _BaseComposition):
                 door = replace(door, classes=None)
             guarded(lambda: self._learn_parts(X, target, weights, door, pieces), *self._all)
 
-    def _learn_parts(self, X: Any, target: Any, weights: Array | None, door: Door, pieces: list[Piece] | None) -> None:
+    def _learn_parts(self, X: Any, target: Any, weights: Array | None, door: Door, pieces: Pieces | None) -> None:
         for start in range(0, len(target), BLOCK_ROWS):
             stop = min(start + BLOCK_ROWS, len(target))
             part = X.part(start, stop) if isinstance(X, Rows) else X[start:stop]
             share = None if weights is None else weights[start:stop]
             self._learn_part(part, target[start:stop], share, door, pieces)
 
-    def _learn_part(self, part: Any, target: Any, weights: Array | None, door: Door, pieces: list[Piece] | None) -> None:
+    def _learn_part(self, part: Any, target: Any, weights: Array | None, door: Door, pieces: Pieces | None) -> None:
         """Learn from a block. Where features grow, rows of weight 0 bring none: they are only predicted."""
         cuts = [0, len(target)]
         if weights is not None and (door.features_come or self._grows()):
@@ -265,17 +265,17 @@ class Pipeline(Saved, Riverine, _BaseComposition):
                 rows, told = self._through(some, share, door)
                 self.learner._learn(rows, target[start:stop], share, told, pieces)
             else:
-                predicted = self._predicted_now(some, stop - start)
+                predicted = self._predicted_now(some, stop - start, pieces is not None and pieces.chances)
                 if pieces is not None:
                     pieces.append(predicted)
 
-    def _predicted_now(self, X: Any, n: int) -> Piece:
-        """The scores of n rows that are not learned from."""
+    def _predicted_now(self, X: Any, n: int, chances: bool) -> Piece:
+        """The scores of n rows that are not learned from, and their probabilities, if they are asked for."""
         state = self.learner._state
         if state is None:
             self._all[0]._check_rows(X)
-            return np.empty(0), np.full((n, 1), np.nan)
-        return state.classes, self._scores_now(X)
+        scores = np.full((n, 1), np.nan) if state is None else self._scores_now(X)
+        return self.learner._foretold(scores, state, chances)
 
     def _grows(self) -> bool:
         return any(step._state is not None and step._state.grow_features for step in self._all)
