@@ -459,10 +459,11 @@ def test_tune_prints_what_learn_takes(libsvm: Path, rows: tuple[np.ndarray, np.n
 def test_tune_with_a_grid(libsvm: Path) -> None:
     grid = ["--grid", "C=0.01,1", "--grid", "variant=I,II,hard", "--set", "fit_intercept=false"]
     one = good("tune", libsvm, *grid).stdout.splitlines()
-    assert sum(line.startswith("│") for line in one) == 2 + 3
+    assert sum(line.startswith("│") for line in one) == 2 + 1 + 3  # the best C is at the edge, and the next is not better
+    assert any("beyond the grid: C" in line for line in one)
     assert re.fullmatch(r"--set C=(0.01|1) --set variant=(I|II|hard)", one[-1])
     all_pairs = good("tune", libsvm, *grid, "--protocol", "cv", "--folds", 3).stdout
-    assert sum(line.startswith("│") for line in all_pairs.splitlines()) == 2 * 3
+    assert sum(line.startswith("│") for line in all_pairs.splitlines()) == 2 * 3 + 2
     assert "400 examples, 3-fold cross-validation" in " ".join(all_pairs.split())
 
 
@@ -540,6 +541,8 @@ def test_learners_lists_all() -> None:
         assert about["description"]
         assert about["paper"]
         assert about["parameters"]
+        assert set(about["matters"]) <= set(about["parameters"])
+    assert listed["PAMOClassifier"]["matters"] == ["dimensions", "C", "average"]
     shown = good("learners").stdout
     assert all(name in shown for name in listed)
 

@@ -27,13 +27,13 @@ def learners(as_json: bool) -> None:
         click.echo(json.dumps(described))
         return
     table = Table(show_lines=True)
-    for column in ("learner", "what it is", "what matters", "other parameters"):
+    for column in ("learner", "what it is", "parameters: what matters most, and the others"):
         table.add_column(column)
     for name, about in described.items():
         table.add_row(
             Text.assemble((name, "bold"), "\n", (" ".join(about["short"]), "dim")),
             Text.assemble(about["description"], "\n", (about["paper"], "dim")),
-            *(_listed(about, matters) for matters in (True, False)),
+            Text.assemble((_listed(about, True), "bold"), "\n", (_listed(about, False), "dim")),
         )
     show(table)
 

@@ -11,9 +11,9 @@ radius B around (w, h) meets h = 0 in a ball around w of radius sqrt(B^2 - h^2).
 then moves both; h starts at B, which is the radius 0, and falls towards 0, which is the radius B. We keep `drop` = 1 - h/B instead,
 from which small radii come without cancellation: the radius is B sqrt(drop (2 - drop)). A fixed radius is the case drop = 1.
 
-The paper leaves open what the radius is when nobody says it, and no number suits all data. Ours is then twice the root mean square of
-the distances so far: by Markov's inequality less than a quarter of them were larger. The first example is the first centre, or its
-distance from the origin would count for the class.
+The paper leaves open what the radius is when nobody says it, and no number suits all data. Ours is then 1.5 times the root mean square
+of the distances so far: by Markov's inequality less than half of them were larger, and of most data far fewer. The first example is
+the first centre, or its distance from the origin would count for the class.
 
 A step is a convex combination, w <- (1 - share) w + share x, in O(nnz): `Scaled` weights shrink at once. For |w - x| on sparse rows
 |w|^2 is kept too. Of |w|^2 - 2 w.x + |x|^2 nothing may be left but rounding; so what x touches is summed as (w_j - x_j)^2, and only the
@@ -105,7 +105,7 @@ def bound(B: Any, spread: Any) -> Any:
     """B, or what stands for it."""
     if len(spread) == 0:
         return B
-    return 2 * np.sqrt(spread[1] / spread[0]) if spread[0] > 0 else 0.0
+    return 1.5 * np.sqrt(spread[1] / spread[0]) if spread[0] > 0 else 0.0
 
 
 @scratch.form(Ball)
@@ -163,8 +163,8 @@ class PAUniclass(Uniclass, PassiveAggressive):
     * min(C, loss) for "I" (PA-I),
     * loss / (1 + 1/(2C)) for "II" (PA-II).
 
-    Without an epsilon the first example is the first centre, and the radius is twice the root mean square of the distances so far, each
-    from before the example was learned from: more than three quarters of them were within it, whatever the unit of the features.
+    Without an epsilon the first example is the first centre, and the radius is 1.5 times the root mean square of the distances so far,
+    each from before the example was learned from: most of them were within it, whatever the unit of the features.
 
     With `learn_radius` the radius is learned together with the centre, from 0 up to epsilon, which is then the paper's B: the rule
     runs with radius B on one more coordinate, which is 0 in every x and h in the centre, at first B. The radius is sqrt(B^2 - h^2).
@@ -196,7 +196,7 @@ class PAUniclass(Uniclass, PassiveAggressive):
         NOT_NEGATIVE,
         None,
         matters=True,
-        text="The radius; with `learn_radius`, the largest that it may become. None: twice the root mean square distance so far.",
+        text="The radius; with `learn_radius`, the largest that it may become. None: 1.5 times the root mean square distance so far.",
     )
     learn_radius: bool = parameter(False, "boolean", text="Whether to learn the radius.")
     _: KW_ONLY
@@ -210,6 +210,11 @@ class PAUniclass(Uniclass, PassiveAggressive):
             "drop": Field("one", start=0.0 if self.learn_radius else 1.0, exact=True),
             **({"spread": Field("2", exact=True, beside=True)} if self.epsilon is None else {}),
         }
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.learn_radius and self.epsilon is None:
+            raise ValueError("`learn_radius` needs an epsilon, the largest that the radius may become.")
 
     def _limits(self, state: State) -> tuple[Array, float]:
         """What the radius is made of: the distances so far, or epsilon."""
