@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from onepass.base.parameters import parameters
 from onepass.cli.models import family_of, short_names
 from onepass.cli.output import show
 
@@ -51,6 +50,8 @@ def describe(cls: type[Any]) -> dict[str, Any]:
     >>> about["parameters"]["C"], about["matters"], about["short"]
     (1.0, ['C'], ['pa', 'pa1', 'pa2', 'pa-auto'])
     """
+    from onepass.base.parameters import parameters
+
     text = inspect.getdoc(cls) or ""
     return {
         "description": text.partition("\n")[0],
