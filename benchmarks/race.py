@@ -98,13 +98,13 @@ SAME: dict[str, list[Peer]] = {
         River(for_river(linear_model.Perceptron), SHORT),
     ],
     "logistic regression": [
-        OnePass(lambda: onepass.OGDClassifier(loss="log")),
+        OnePass(lambda: onepass.OGDClassifier(loss="log", rate=1.0, adagrad=False)),
         ScikitLearn(scikit_learn_logistic, SHORT),
         River(for_river(river_logistic), SHORT),
         VowpalWabbit(f"{PLAIN_STEPS} --loss_function logistic"),
     ],
     "hinge loss": [
-        OnePass(lambda: onepass.OGDClassifier(loss="hinge")),
+        OnePass(lambda: onepass.OGDClassifier(loss="hinge", rate=1.0, adagrad=False)),
         VowpalWabbit(f"{PLAIN_STEPS} --loss_function hinge"),
     ],
     "ALMA": [

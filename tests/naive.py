@@ -127,9 +127,9 @@ class Descent(Linear):
     """Zinkevich 2003; with `adagrad` Duchi, Hazan and Singer 2011, figure 1 with delta = 0. Subclasses say what the slope is."""
 
     loss: str = "hinge"
-    rate: float = 1.0
+    rate: float = 0.3
     power: float = 0.5
-    adagrad: bool = False
+    adagrad: bool = True
     epsilon: float = 0.1
 
     def first(self, w: Array) -> Arrays:

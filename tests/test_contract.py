@@ -105,7 +105,7 @@ ALL = [
     Case("NAROWClassifier", "binary", {"covariance": "full", **AVERAGE}),
     Case("ALMA", "binary", {"p": 4, **AVERAGE}),
     Case("ALMA", "multiclass", {"p": 4}),
-    Case("OGDClassifier", "binary", {"adagrad": True, **AVERAGE}),
+    Case("OGDClassifier", "binary", {"adagrad": False, **AVERAGE}),
     Case("Perceptron", "multiclass", {"pocket": True, "shrink": 0.9}),
     Case("KernelPA", "binary", {"budget": None}),
     Case("KernelPA", "multiclass", {"policy": "redundant", **AVERAGE}),

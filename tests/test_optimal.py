@@ -218,7 +218,7 @@ def test_pa_classifier(setting: Setting, variant: str) -> None:
 @pytest.mark.parametrize("variant", ["hard", "I", "II"])
 @for_numbers
 def test_pa_regressor(setting: Setting, variant: str) -> None:
-    for step in runs(PARegressor(0.3, variant, epsilon=0.2), setting, n=5):
+    for step in runs(PARegressor(0.3, variant, epsilon=0.2, scale_target=False), setting, n=5):
         losses = [
             lambda w, x=step.x, y=step.y: y - w @ x - 0.2,
             lambda w, x=step.x, y=step.y: w @ x - y - 0.2,
@@ -659,13 +659,14 @@ def check_descent(model: Any, setting: Setting, rate: Callable[[Array, int], Any
 @pytest.mark.parametrize("loss", OF_MARGINS)
 @for_classes
 def test_ogd_descends(setting: Setting, loss: str, power: float) -> None:
-    check_descent(OGDClassifier(loss=loss, rate=0.1, power=power), setting, lambda squares, t: 0.1 / t**power)
+    check_descent(OGDClassifier(loss=loss, rate=0.1, power=power, adagrad=False), setting, lambda squares, t: 0.1 / t**power)
 
 
 @pytest.mark.parametrize("loss", OF_ERRORS)
 @for_numbers
 def test_ogd_descends_on_numbers(setting: Setting, loss: str) -> None:
-    check_descent(OGDRegressor(loss=loss, rate=0.1, epsilon=0.3), setting, lambda squares, t: 0.1 / np.sqrt(t))
+    model = OGDRegressor(loss=loss, rate=0.1, epsilon=0.3, adagrad=False, scale_target=False)
+    check_descent(model, setting, lambda squares, t: 0.1 / np.sqrt(t))
 
 
 def adaptive(squares: Array, t: int) -> Array:
@@ -675,18 +676,18 @@ def adaptive(squares: Array, t: int) -> Array:
 @pytest.mark.parametrize("loss", OF_MARGINS)
 @for_classes
 def test_adagrad(setting: Setting, loss: str) -> None:
-    check_descent(OGDClassifier(loss=loss, rate=0.7, adagrad=True), setting, adaptive)
+    check_descent(OGDClassifier(loss=loss, rate=0.7), setting, adaptive)
 
 
 @pytest.mark.parametrize("loss", OF_ERRORS)
 @for_numbers
 def test_adagrad_on_numbers(setting: Setting, loss: str) -> None:
-    check_descent(OGDRegressor(loss=loss, rate=0.7, epsilon=0.3, adagrad=True), setting, adaptive)
+    check_descent(OGDRegressor(loss=loss, rate=0.7, epsilon=0.3, scale_target=False), setting, adaptive)
 
 
 @for_classes
 def test_ogd_on_mistakes_is_a_perceptron_that_slows_down(setting: Setting) -> None:
-    for t, step in enumerate(steps(OGDClassifier(loss="zero_one", rate=0.7), setting, n=20), 1):
+    for t, step in enumerate(steps(OGDClassifier(loss="zero_one", rate=0.7, adagrad=False), setting, n=20), 1):
         assert step.moved == step.wrong
         moved = step.wrong * step.weight * 0.7 / np.sqrt(t) * np.outer(step.signs, step.x)
         np.testing.assert_allclose(step.after, step.before + moved, rtol=1e-12, atol=1e-12)
@@ -760,9 +761,12 @@ def in_order(model: Any, setting: Setting, X: Array, y: Any, orders: Sequence[Se
     return weights_of(model)
 
 
+ADALINE = AdalineRegressor(rate=0.1, max_iter=2, scale_target=False)
+
+
 @pytest.mark.parametrize(
     "model",
-    [Perceptron(margin=100, shrink=0.9, max_iter=2), Adaline(rate=0.1, max_iter=2), AdalineRegressor(rate=0.1, max_iter=2)],
+    [Perceptron(margin=100, shrink=0.9, max_iter=2), Adaline(rate=0.1, max_iter=2), ADALINE],
 )
 def test_incremental_passes_take_the_rows_in_new_orders(model: Any) -> None:
     """Of all orders of two passes, one gives the weights; another one for another seed, and not the same in both passes."""
@@ -814,7 +818,7 @@ def adaline_loss(w: Array, rows: Array, y: Any, classes: int, weights: Array) ->
 @pytest.mark.parametrize("setting", [*BINARY, *MULTICLASS, *REGRESSION], ids=str)
 def test_adaline(setting: Setting) -> None:
     """A step along the gradient of the squared error; the whole gradient in mode="batch"."""
-    learner = AdalineRegressor if setting.classes == 0 else Adaline
+    learner = partial(AdalineRegressor, scale_target=False) if setting.classes == 0 else Adaline
     for step in steps(learner(rate=0.05), setting):
         y = (step.y + 1) // 2 if setting.classes == 2 else step.y
         data = (step.x[None], np.array([y]), setting.classes, np.array([step.weight]))

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import onepass
-from onepass.base.parameters import POSITIVE, among, parameter, parametric
+from onepass.base.parameters import POSITIVE, among, parameter, parameters, parametric
 
 ORDER = {
     "Perceptron": "margin rate shrink mode pocket multiclass",
@@ -56,6 +56,11 @@ ORDER = {
     "OSELMClassifier": "hidden activation ridge",
     "OSELMRegressor": "hidden activation ridge",
 }
+
+
+def test_what_is_tuned_is_said_to_matter() -> None:
+    for name, cls in onepass.learners().items():
+        assert set(cls()._grid) <= {one.name for one, about in parameters(cls) if about["matters"]}, name
 
 
 def test_every_learner_is_listed() -> None:

@@ -419,7 +419,7 @@ def test_compare_tunes_and_shows_the_settings(libsvm: Path, tmp_path: Path, rows
         shown = good(*command, *option).stdout
         model = onepass.PAClassifier(fit_intercept=False)
         X, y = rows[0], rows[1].astype(float)
-        found = onepass.evaluate.tune(model, onepass.evaluate.standard_grid(model), (X, y), protocol=protocol)
+        found = onepass.evaluate.tune(model, onepass.evaluate.standard_grid(model), (X, y), protocol=protocol, beyond=0)
         words = f"fit_intercept=False, C={found.best_params['C']}"
         assert words in shown
         assert f"<td>{words}</td>" in (tmp_path / "it.html").read_text()
@@ -476,12 +476,12 @@ def test_a_page_escapes_what_it_is_told(tmp_path: Path, libsvm: Path) -> None:
 def test_tune_prints_what_learn_takes(libsvm: Path, rows: tuple[np.ndarray, np.ndarray]) -> None:
     for scale in ("none", "standard"):
         *table, words = good("tune", libsvm, "--learner", "pa2", "--scale", scale).stdout.splitlines()
-        assert len([line for line in table if line.startswith("│")]) == 9
         model = onepass.PAClassifier(variant="II")
         if scale == "standard":
             model = onepass.pipeline(onepass.StandardScaler(), model)
         data = csr_array(rows[0]), rows[1].astype(float)
         found = onepass.evaluate.tune(model, onepass.evaluate.standard_grid(model), data, protocol="stream")
+        assert len([line for line in table if line.startswith("│")]) == len(found.candidates)
         (C,) = found.best_params.values()
         assert words == f"--set C={C}"
         report = json.loads(good("learn", libsvm, "--json", "--learner", "pa2", "--scale", scale, *words.split()).stdout)
@@ -492,10 +492,11 @@ def test_tune_prints_what_learn_takes(libsvm: Path, rows: tuple[np.ndarray, np.n
 def test_tune_with_a_grid(libsvm: Path) -> None:
     grid = ["--learner", "pa1", "--grid", "C=0.01,1", "--grid", "variant=I,II,hard", "--set", "fit_intercept=false"]
     one = good("tune", libsvm, *grid).stdout.splitlines()
-    assert sum(line.startswith("│") for line in one) == 2 + 3
+    assert sum(line.startswith("│") for line in one) == 2 + 1 + 3  # the best C is at the edge, and the next is not better
+    assert any("beyond the grid: C" in line for line in one)
     assert re.fullmatch(r"--set C=(0.01|1) --set variant=(I|II|hard)", one[-1])
     all_pairs = good("tune", libsvm, *grid, "--protocol", "cv", "--folds", 3).stdout
-    assert sum(line.startswith("│") for line in all_pairs.splitlines()) == 2 * 3
+    assert sum(line.startswith("│") for line in all_pairs.splitlines()) == 2 * 3 + 2
     assert "400 examples, 3-fold cross-validation" in " ".join(all_pairs.split())
 
 
@@ -573,6 +574,8 @@ def test_learners_lists_all() -> None:
         assert about["description"]
         assert about["paper"]
         assert about["parameters"]
+        assert set(about["matters"]) <= set(about["parameters"])
+    assert listed["PAMOClassifier"]["matters"] == ["dimensions", "C", "average"]
     shown = good("learners").stdout
     assert all(name in shown for name in listed)
 

@@ -46,7 +46,7 @@ def noisy(kind: str, n: int = 60, d: int = 3, seed: int = 0) -> tuple[Any, Any]:
 
 
 def learner(kind: str, **parameters: Any) -> Any:
-    return PARegressor(epsilon=EPSILON, **parameters) if kind == "numbers" else PAClassifier(**parameters)
+    return PARegressor(epsilon=EPSILON, scale_target=False, **parameters) if kind == "numbers" else PAClassifier(**parameters)
 
 
 def total(loss: str, X: Any, y: Any, weights: Any) -> float:
@@ -344,3 +344,11 @@ def test_regret_is_for_two_classes_and_learners_of_streams() -> None:
 
 def test_results_tell_themselves() -> None:
     assert repr(regret(PAClassifier(), noisy("classes"))).startswith("Regret(loss='hinge', n=60, final=")
+
+
+@pytest.mark.parametrize("unit", [1.0, 2.0**17])
+def test_epsilon_of_scaled_targets_is_in_deviations(unit: float) -> None:
+    X, y = noisy("numbers")
+    result = regret(PARegressor(epsilon=0.5), (X, unit * y))
+    loss = np.maximum(0, np.abs(unit * y - PARegressor(epsilon=0.5).test_then_train(X, unit * y)) - 0.5 * unit * y.std())
+    np.testing.assert_allclose(result.cumulative, loss.cumsum())

@@ -57,6 +57,9 @@ def online(model: Any, X: Any, y: Any, seed: int = 0) -> float:
     return float(np.mean(scores.argmax(axis=1) != y[order]))
 
 
+LARGEST = 80.0  # of the answers of `Lost`
+
+
 def last_best(rates: list[float]) -> int:
     return max(i for i, rate in enumerate(rates) if rate == min(rates))
 
@@ -71,7 +74,7 @@ def same(one: Any, other: Any) -> bool:
 @pytest.mark.parametrize("seed", [0, 7])
 def test_all_values_are_tried_on_one_permutation(seed: int) -> None:
     X, y = blobs()
-    result = tune(PAClassifier(), {"C": CS}, (X, y), random_state=seed)
+    result = tune(PAClassifier(), {"C": CS}, (X, y), random_state=seed, beyond=0)
     expected = [online(PAClassifier(C=C), X, y, seed) for C in CS]
     assert [params for params, _ in result.candidates] == [{"C": C} for C in CS]
     assert [score for _, score in result.candidates] == pytest.approx(expected)
@@ -82,7 +85,8 @@ def test_all_values_are_tried_on_one_permutation(seed: int) -> None:
 
 def test_parameters_are_searched_one_after_another() -> None:
     X, y = blobs()
-    result = tune(PAClassifier(C=5.0, variant="II"), {"C": CS, "variant": ["I", "II"], "average": [None, True]}, (X, y))
+    grid = {"C": CS, "variant": ["I", "II"], "average": [None, True]}
+    result = tune(PAClassifier(C=5.0, variant="II"), grid, (X, y), beyond=0)
     C = CS[last_best([online(PAClassifier(C=C, variant="II"), X, y) for C in CS])]
     assert [params for params, _ in result.candidates[4:6]] == [{"C": C, "variant": "I"}, {"C": C, "variant": "II"}]
     rates = [online(PAClassifier(C=C, variant=variant), X, y) for variant in ("I", "II")]
@@ -146,12 +150,12 @@ def test_cross_validation_of_regressors() -> None:
 
 def test_cross_validation_tries_all_combinations() -> None:
     grid = {"variant": ["I", "II"], "C": CS}
-    result = tune(PAClassifier(), grid, blobs(), protocol="cv")
+    result = tune(PAClassifier(), grid, blobs(), protocol="cv", beyond=0)
     assert sorted((params["variant"], params["C"]) for params, _ in result.candidates) == sorted(
         (variant, C) for variant in grid["variant"] for C in CS
     )
     assert result.best_score == min(score for _, score in result.candidates)
-    several = tune(PAClassifier(), [{"C": CS}, {"variant": ["hard"]}], blobs(), protocol="cv")
+    several = tune(PAClassifier(), [{"C": CS}, {"variant": ["hard"]}], blobs(), protocol="cv", beyond=0)
     assert [params for params, _ in several.candidates] == [*({"C": C} for C in CS), {"variant": "hard"}]
 
 
@@ -210,7 +214,7 @@ class Meeting(ClassifierMixin, BaseEstimator):
 
 
 def test_candidates_run_side_by_side() -> None:
-    result = tune(Meeting(), {"place": [1, 2]}, (np.zeros((2, 1)), np.array([0, 1])), jobs=2)
+    result = tune(Meeting(), {"place": [1, 2]}, (np.zeros((2, 1)), np.array([0, 1])), jobs=2, beyond=0)
     assert len(result.candidates) == 2
 
 
@@ -221,11 +225,11 @@ def test_the_permuted_data_is_made_once_and_shared(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         tuning, "prequential", lambda model, data, *a, **k: seen.append(data[0]) or prequential(model, data, *a, **k)
     )
-    tune(PAClassifier(), {"C": CS, "variant": ["I", "II"]}, blobs())
+    tune(PAClassifier(), {"C": CS, "variant": ["I", "II"]}, blobs(), beyond=0)
     assert len(made) == 1
     assert len(seen) == 6
     assert all(X is made[0] for X in seen)
-    tune(PAClassifier(), {"C": CS}, blobs(), protocol="cv", folds=3)
+    tune(PAClassifier(), {"C": CS}, blobs(), protocol="cv", folds=3, beyond=0)
     assert len(made) == 1 + 2 * 3  # what is learned from and what is asked, for each fold
 
 
@@ -238,19 +242,71 @@ def test_the_callback_hears_of_every_run(protocol: str, runs: int) -> None:
         blobs(),
         protocol=protocol,
         folds=3,
+        beyond=0,
         callback=lambda done, total: heard.append((done, total)),
     )
     assert heard == [(i, runs) for i in range(1, runs + 1)]
 
 
+# --- beyond the grid ---
+
+
+@pytest.mark.parametrize("protocol", ["libol", "stream", "cv"])
+@pytest.mark.parametrize(
+    ("target", "grid", "further", "at_edge"),
+    [
+        (1.0, [4.0, 8.0], [2.0, 1.0, 0.5], []),  # down until it gets worse again
+        (20.0, [1.0, 2.0, 4.0], [8.0, 16.0, 32.0], []),  # up
+        (2.0, [1.0, 2.0, 4.0], [], []),  # inside from the start
+        (1e-9, [1.0, 10.0], [0.1, 0.01, 1e-3, 1e-4, 1e-5], ["answer"]),  # as far as it may
+        (6.5, [1.0, 1.5, 2.25], [3.375, 5.0625, 7.59375, 11.390625], []),  # by the factor at that edge
+        (100.0, [LARGEST / 4, LARGEST / 2], [LARGEST], ["answer"]),  # beyond which the learner refuses
+    ],
+)
+def test_the_search_goes_on_until_the_best_is_inside(
+    protocol: str, target: float, grid: list[float], further: list[float], at_edge: list[str]
+) -> None:
+    """The score of a candidate is how far it is from the target."""
+    data = (np.zeros((20, 1)), np.full(20, target))
+    result = tune(Lost(), {"answer": grid}, data, protocol=protocol, beyond=5)
+    assert [params["answer"] for params, _ in result.candidates] == [*grid, *further]
+    assert result.best_score == pytest.approx(min(abs(params["answer"] - target) for params, _ in result.candidates))
+    assert (result.beyond, result.at_edge) == (["answer"] if further else [], at_edge)
+    assert ("beyond the grid: answer" in result.table().caption) == bool(further)
+    assert ("best at the edge: answer" in result.table().caption) == bool(at_edge)
+    assert result.to_dict()["at_edge"] == at_edge
+    still = tune(Lost(), {"answer": grid}, data, protocol=protocol, beyond=0)
+    assert still.candidates == result.candidates[: len(grid)]
+    assert still.at_edge == (["answer"] if further else [])
+
+
+def test_later_parameters_are_searched_from_beyond_the_grid() -> None:
+    data = (np.zeros((20, 1)), np.ones(20))
+    result = tune(Lost(), {"answer": [4.0, 8.0], "fails": [False]}, data)
+    assert result.candidates[-1].params == {"answer": 1.0, "fails": False}
+
+
+@pytest.mark.parametrize(
+    ("grid", "at_edge"),
+    [({"C": [1.0]}, []), ({"variant": ["I", "II"]}, []), ({"max_iter": [2, 4]}, ["max_iter"]), ({"C": [1.0, 1.0]}, [])],
+)
+def test_what_has_no_edge_or_no_beyond_stays_as_it_is(grid: Any, at_edge: list[str]) -> None:
+    result = tune(PAClassifier(variant="hard"), grid, blobs())
+    assert len(result.candidates) == len(*grid.values())
+    assert (result.beyond, result.at_edge) == ([], at_edge)
+
+
 # --- candidates that lose ---
+
+
+DIVERGING = OGDRegressor(power=0.0, adagrad=False)
 
 
 @pytest.mark.parametrize("protocol", ["libol", "cv"])
 def test_a_candidate_that_diverges_loses(protocol: str) -> None:
     X, _ = blobs()
     data = (X, X @ [1.0, -2.0, 0.5, 0.0])
-    result = tune(OGDRegressor(power=0.0), {"rate": [0.01, 1e9, 0.001]}, data, protocol=protocol)
+    result = tune(DIVERGING, {"rate": [0.01, 1e9, 0.001]}, data, protocol=protocol)
     assert np.isnan([score for _, score in result.candidates]).tolist() == [False, True, False]
     assert result.best_params == {"rate": 0.01}
     assert "diverged" in str(result)
@@ -262,7 +318,7 @@ def test_it_is_an_error_if_all_diverge(protocol: str) -> None:
     X, _ = blobs()
     data = (X, X @ [1.0, -2.0, 0.5, 0.0])
     with pytest.raises(DivergedError, match=r"All candidates diverged: rate=1000000000.0; rate=10000000000.0\. Scale"):
-        tune(OGDRegressor(power=0.0), {"rate": [1e9, 1e10]}, data, protocol=protocol)
+        tune(DIVERGING, {"rate": [1e9, 1e10]}, data, protocol=protocol)
 
 
 class Lost(RegressorMixin, BaseEstimator):
@@ -274,6 +330,8 @@ class Lost(RegressorMixin, BaseEstimator):
     def partial_fit(self, X: Any, y: Any) -> Lost:
         if self.fails:
             raise RuntimeError("out of order")
+        if self.answer > LARGEST:
+            raise ValueError("too large")
         self.t_ = 1
         return self
 
@@ -402,12 +460,12 @@ def test_standard_grids_can_be_set(name: str) -> None:
 
 
 def test_results_as_table_html_and_json() -> None:
-    result = tune(pipeline(StandardScaler(), PAClassifier()), {"paclassifier__C": np.array(CS)}, blobs())
+    result = tune(pipeline(StandardScaler(), PAClassifier()), {"paclassifier__C": np.array(CS)}, blobs(), beyond=0)
     table = result.table()
     assert [column.header for column in table.columns] == ["C", "mistake rate %"]
     assert table.row_count == 4
     assert table.caption == "300 examples, one permutation"
-    assert tune(PAClassifier(), {"C": CS}, blobs(), protocol="cv").table().caption == "300 examples, 5-fold cross-validation"
+    assert tune(PAClassifier(), {"C": [1.0]}, blobs(), protocol="cv").table().caption == "300 examples, 5-fold cross-validation"
     assert "mistake rate %" in str(result)
     bold = f"<tr><td><b>{result.best_params['paclassifier__C']}</b></td><td><b>{100 * result.best_score:.2f}</b></td></tr>"
     assert bold in result._repr_html_()
@@ -433,7 +491,7 @@ def test_compare_tunes_each_model_first(protocol: str) -> None:
     heard: list[tuple[int, int]] = []
     result = compare(models, (X, y), 3, tune=protocol, random_state=4, callback=lambda *counts: heard.append(counts))
     chosen = {
-        name: tune(model, standard_grid(model), (X, y), protocol=protocol, random_state=4).best_params
+        name: tune(model, standard_grid(model), (X, y), protocol=protocol, random_state=4, beyond=0).best_params
         for name, model in models.items()
         if name != "PA"
     }

@@ -28,7 +28,11 @@ pytestmark = pytest.mark.plain
 N, D = 60, 5
 VARIANTS = ["hard", "I", "II"]
 AVERAGES = [None, True, "uniform", 20.0]
-RADII: dict[str, dict[str, Any]] = {"fixed": {"epsilon": 1.0}, "learned": {"epsilon": 2.0, "learn_radius": True}}
+RADII: dict[str, dict[str, Any]] = {
+    "fixed": {"epsilon": 1.0},
+    "learned": {"epsilon": 2.0, "learn_radius": True},
+    "followed": {},
+}
 every_average = pytest.mark.parametrize("average", [None, True], ids=str)
 every_radius = pytest.mark.parametrize("radius", RADII)
 both_storages = pytest.mark.parametrize("storage", [np.asarray, sp.csr_array], ids=["dense", "csr"])
@@ -47,26 +51,41 @@ def as_dicts(X: Any) -> list[dict[str, float]]:
 
 
 class Twin:
-    """w += tau (x - w)/|x - w|, in d + 1 dimensions; a fixed radius starts the extra coordinate at 0."""
+    """w += tau (x - w)/|x - w|, in d + 1 dimensions; a fixed radius starts the extra coordinate at 0.
 
-    def __init__(self, epsilon: float, C: float, variant: str, learn_radius: bool = False) -> None:
-        self.B, self.C, self.variant = epsilon, C, variant
+    Without an epsilon the first example is the centre, and the radius 1.5 times the root mean square of the distances since.
+    """
+
+    def __init__(self, C: float, variant: str, epsilon: float | None = None, learn_radius: bool = False) -> None:
+        self.given, self.C, self.variant = epsilon, C, variant
         self.h = epsilon if learn_radius else 0.0
+        self.distances: list[float] = []
+        self.weights: list[float] = []
 
     def start(self, d: int) -> Any:
         return {"w": np.append(np.zeros(d), self.h)}
 
+    def bound(self) -> float:
+        if self.given is not None:
+            return self.given
+        return 1.5 * float(np.sqrt(np.average(np.square(self.distances), weights=self.weights))) if self.distances else 0.0
+
     def radius(self, m: Any) -> float:
-        return float(np.sqrt(self.B**2 - m["w"][-1] ** 2))
+        return float(np.sqrt(self.bound() ** 2 - m["w"][-1] ** 2))
 
     def score(self, m: Any, x: Any) -> Any:
         return self.radius(m) - np.linalg.norm(m["w"][:-1] - x[1:])
 
     def learn(self, m: Any, x: Any, y: Any, weight: float) -> Any:
         w, x = m["w"], np.append(x[1:], 0.0)
-        distance = np.linalg.norm(w - x)
-        loss, C = max(0.0, distance - self.B), weight * self.C
+        first = self.given is None and not self.distances
+        distance = 0.0 if first else float(np.linalg.norm(w - x))
+        loss, C = max(0.0, distance - self.bound()), weight * self.C
+        self.distances.append(distance)
+        self.weights.append(weight)
         tau = {"hard": loss, "I": min(C, loss), "II": loss / (1 + 1 / (2 * C))}[self.variant]
+        if first:
+            return {"w": x}
         return {"w": w + tau * (x - w) / distance if loss > 0 else w}
 
 
@@ -86,7 +105,7 @@ def test_kernel_is_its_twin(variant: str, average: Any, radius: str, storage: An
     np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(model.center_, final["w"][:-1], rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(model.radius_, twin.radius(final), rtol=1e-9, atol=1e-9)
-    assert model.updates_ > 15
+    assert model.updates_ > (2 if radius == "followed" else 15)
 
 
 @every_radius
@@ -161,12 +180,12 @@ def test_the_norm_of_the_centre_does_not_drift() -> None:
 def test_a_class_far_from_the_origin(offset: float) -> None:
     """|w|^2 - 2 w.x + |x|^2 would be off by offset^2 / 1e16; differences entry by entry are not."""
     X = data(300) + offset
-    twin = Twin(1.0, 0.5, "I")
+    twin = Twin(0.5, "I", epsilon=1.0)
     m = twin.start(D)
     for x in X:
         m = twin.learn(m, np.append(0.0, x), 0.0, 1.0)
     for storage in (np.asarray, sp.csr_array):  # no entry is 0: sparse rows touch every coordinate
-        model = PAUniclass(0.5).partial_fit(storage(X))
+        model = PAUniclass(0.5, epsilon=1.0).partial_fit(storage(X))
         assert np.isfinite(model.decision_function(storage(X))).all()
         expected = np.linalg.norm(X - model.center_, axis=1)
         np.testing.assert_allclose(-model.score_samples(storage(X)), expected, rtol=1e-6, atol=3e-8 * offset)
@@ -231,7 +250,7 @@ def test_the_unusual_is_told_from_the_usual() -> None:
 
 def test_decisions() -> None:
     X = data()
-    model = PAUniclass().fit(X)
+    model = PAUniclass(epsilon=1.0).fit(X)
     distance = np.linalg.norm(X - model.center_, axis=1)
     np.testing.assert_allclose(model.score_samples(X), -distance, rtol=1e-12)
     np.testing.assert_allclose(model.decision_function(X), 1.0 - distance, rtol=1e-12, atol=1e-12)
@@ -459,16 +478,42 @@ def test_a_bad_value_in_a_dict_leaves_no_trace(value: float) -> None:
 
 def test_the_radius_cannot_become_learned_later() -> None:
     X = data()
-    model = PAUniclass().fit(X)
-    model.set_params(learn_radius=True)
-    with pytest.raises(ValueError, match="start anew"):
-        model.partial_fit(X)
+    model = PAUniclass(epsilon=1.0).fit(X)
+    for change in ({"learn_radius": True}, {"epsilon": None}):
+        with pytest.raises(ValueError, match="start anew"):
+            model.copy().set_params(**change).partial_fit(X)
     model.set_params(learn_radius=False, epsilon=2.0)
     assert model.radius_ == 2.0
     np.testing.assert_allclose(model.decision_function(X), 2.0 + model.score_samples(X), rtol=1e-12)
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("average", [None, True], ids=str)
+def test_by_default_most_of_what_was_learned_is_usual(scale: float, average: Any) -> None:
+    """Raw or standardised, around the origin or far from it; and what is far away is not."""
+    rng = np.random.default_rng(0)
+    for centre in (0.0, 50.0):
+        X = scale * (rng.gamma(2.0, size=(500, 12)) + centre)
+        for model in (PAUniclass(average=average), pipeline(StandardScaler(), PAUniclass(average=average))):
+            assert (model.fit(X).predict(X) == 1).mean() > 0.9
+            assert (model.predict(X + 20 * scale) == -1).all()
+
+
+def test_a_followed_radius_leaves_out_less_than_half() -> None:
+    """By Markov's inequality, of the distances from before each example was learned from."""
+    X = np.random.default_rng(0).standard_cauchy(size=(400, 3))
+    model = PAUniclass()
+    distances = []
+    for x in X:
+        if distances or model.score_one(x) is not None:
+            distances.append(-model.score_one(x))
+        model.learn_one(x)
+    assert (np.array(distances) > model.radius_).mean() < 4 / 9
+    assert model.radius_ == pytest.approx(1.5 * np.sqrt(np.sum(np.square(distances)) / len(X)))
+
+
 BAD_PARAMETERS: list[dict[str, Any]] = [
+    {"learn_radius": True, "epsilon": None},
     {"epsilon": -1.0},
     {"epsilon": np.inf},
     {"C": 0.0},

@@ -14,7 +14,10 @@ class PassiveAggressive(Learner):
     """The parameters of a passive-aggressive step."""
 
     C: float = parameter(
-        1.0, POSITIVE, text='Aggressiveness: how far one example may move the model. Without effect for "hard".'
+        1.0,
+        POSITIVE,
+        cautious="smaller",
+        text='Aggressiveness: how far one example may move the model. Without effect for "hard".',
     )
     variant: str = parameter(
         "I",

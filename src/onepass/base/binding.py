@@ -41,7 +41,7 @@ class Bound:
         dtype = state.dtype
         self.average: Any = NoAverage(0)
         arrays = self._averaging(learner, state)
-        self.model = learner._record(state, arrays)
+        self.model = learner._loop_record(state, arrays)
         self.state, self.dtype, self.count, self.pulse = state, dtype, state.arrays["count"], np.asarray(state.pulse)
         self.bias = dtype.type(1 if learner.fit_intercept else 0)
         self.no_targets = learner._no_codes(state)
@@ -75,10 +75,10 @@ class Bound:
                 now = arrays[name] = Scaled(now, arrays["scale"])
             if "pocket" in arrays:
                 best = arrays[f"pocket.{name}"]
-                self.average = Pocket(learner._record(state, {**arrays, name: best}), best, now, arrays["pocket"])
+                self.average = Pocket(learner._loop_record(state, {**arrays, name: best}), best, now, arrays["pocket"])
             elif "clock" in arrays:
                 clock, gap = arrays["clock"], arrays[f"gap.{name}"]
-                lag = learner._record(state, {**arrays, name: gap})
+                lag = learner._loop_record(state, {**arrays, name: gap})
                 if "scale" in state.fields:
                     arrays[name] = AveragedScaled(now.u, now.scale, gap, arrays["mean.scale"], clock)
                     self.average = LazyScaled(lag, arrays[name])
@@ -87,7 +87,7 @@ class Bound:
                     self.average = Lazy(lag, gap, clock)
         elif "clock" in arrays:
             means = {name: arrays[f"mean.{name}"] for name in state.of_rules()}
-            self.average = Strided(learner._record(state, means), arrays["clock"], BLEND_EVERY)
+            self.average = Strided(learner._loop_record(state, means), arrays["clock"], BLEND_EVERY)
         return arrays
 
     def _enter_by(self, entrance: State, *, ignores_new: bool) -> None:

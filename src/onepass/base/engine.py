@@ -59,6 +59,10 @@ class Engine(Estimator):
         """The clock of an average at the start."""
         raise NotImplementedError
 
+    def _loop_record(self, state: State, arrays: Mapping[str, Any]) -> Any:
+        """The record that the loop takes: that of the rules, with what options put around it."""
+        return self._record(state, arrays)
+
     def _weights_are_switches(self) -> bool:
         """Whether the optimisation problem has no loss term to weigh, so that only the weights 0 and 1 mean anything."""
         return False
@@ -149,7 +153,8 @@ class Engine(Estimator):
         if resized or reshaped or retimed:
             raise ValueError(
                 f"The parameters of this {type(self).__name__} no longer fit what it has learned: `average`, `class_weight`,"
-                " `calibrate` and what decides on the arrays of a model can't change once learning has begun. Call fit to start anew."
+                " `calibrate`, `scale_target` and what decides on the arrays of a model can't change once learning has begun. Call fit"
+                " to start anew."
             )
 
     def _packed(self, state: State) -> tuple[dict[str, Any], dict[str, Array]]:

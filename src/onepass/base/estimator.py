@@ -350,9 +350,12 @@ class Estimator(Saved, Locked, BaseEstimator):
                     " with onepass.UnitNorm or onepass.StandardScaler."
                 )
         raise DivergedError(
-            f"The scores of {type(self).__name__} are no longer finite at row {t}, though the data is. Scale the features, or use a"
-            " smaller C."
+            f"The scores of {type(self).__name__} are no longer finite at row {t}, though the data is. {self._remedy()}"
         )
+
+    def _remedy(self) -> str:
+        """What may keep numbers finite."""
+        return "Scale the features."
 
 
 def are_named(X: Any) -> bool:

@@ -14,7 +14,7 @@ from onepass.base.engine import Engine
 from onepass.base.estimator import are_named
 from onepass.base.inputs import check_values, named_values, one_row
 from onepass.base.knowledge import Door
-from onepass.base.parameters import COUNT, POSITIVE, among, parameter, parametric
+from onepass.base.parameters import COUNT, POSITIVE, among, parameter, parameters, parametric
 from onepass.base.river import Riverine
 from onepass.base.state import Array, Field, State
 from onepass.base.writing import guarded, steadily, while_true
@@ -70,6 +70,15 @@ class Learner(Riverine, Engine):
     def _grid(self) -> dict[str, tuple[Any, ...]]:
         """What parameter selection tries if it is told nothing else: name -> values, in the order of the search."""
         return {}
+
+    def _through_origin(self) -> bool:
+        """Whether the score of a row of zeros is to be 0."""
+        return False
+
+    def _remedy(self) -> str:
+        said = {one.name: about["cautious"] for one, about in parameters(type(self))}
+        shorter = " and ".join(f"a {said[name]} {name}" for name in self._grid if said[name])
+        return f"Scale the features, or use {shorter}." if shorter else super()._remedy()
 
     def _begin_pass(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """The data of one pass of `fit`, in the order in which it is learned from."""

@@ -27,7 +27,13 @@ COUNT = Interval(Integral, 1, None, closed="left")
 # What constraints that are no intervals or options are called in docstrings.
 KINDS = {"boolean": "bool", "random_state": "int or RandomState", dict: "dict", callable: "function", None: "None"}
 
-NOTHING: Mapping[str, Any] = {"constraints": (), "text": "", "kind": ""}  # of a field that is not made by `parameter`
+NOTHING: Mapping[str, Any] = {
+    "constraints": (),
+    "text": "",
+    "kind": "",
+    "matters": False,
+    "cautious": "",
+}  # of a field that is not made by `parameter`
 
 WIDTH = 100  # of the lines about parameters
 FITTED = re.compile(r"[A-Za-z]\w*_$")
@@ -40,16 +46,28 @@ def among(*options: str) -> StrOptions:
 
 
 @overload
-def parameter(*, text: str = "", more: str = "", kind: str = "") -> Any: ...
+def parameter(*, text: str = "", more: str = "", kind: str = "", matters: bool = False, cautious: str = "") -> Any: ...
 @overload
-def parameter(default: T, *constraints: Any, text: str = "", more: str = "", kind: str = "") -> T: ...
-def parameter(default: Any = MISSING, *constraints: Any, text: str = "", more: str = "", kind: str = "") -> Any:
+def parameter(
+    default: T, *constraints: Any, text: str = "", more: str = "", kind: str = "", matters: bool = False, cautious: str = ""
+) -> T: ...
+def parameter(
+    default: Any = MISSING,
+    *constraints: Any,
+    text: str = "",
+    more: str = "",
+    kind: str = "",
+    matters: bool = False,
+    cautious: str = "",
+) -> Any:
     """A parameter: its default, scikit-learn's constraints for it, and what it means.
 
     Whatever is left out is taken from the base class that has the parameter, or `_offers` it; `more` is added to the sentence of that
-    one. `kind` is the type that readers are told, where the constraints do not say it.
+    one. `kind` is the type that readers are told, where the constraints do not say it. `matters` marks what is worth a try when a model
+    is not good enough; `cautious` does so for how far a step may go, and says whether "smaller" or "larger" values make it shorter.
     """
-    return field(default=default, metadata={"constraints": constraints, "text": text, "more": more, "kind": kind})
+    said = {"constraints": constraints, "text": text, "more": more, "kind": kind}
+    return field(default=default, metadata={**said, "matters": matters or bool(cautious), "cautious": cautious})
 
 
 @dataclass_transform(eq_default=False)
@@ -89,7 +107,7 @@ def _inherit(own: Field[Any], base: Field[Any] | None) -> None:
         return
     if own.default is MISSING:
         own.default = base.default
-    said = {key: own.metadata[key] or base.metadata[key] for key in ("constraints", "text", "kind")}
+    said = {key: own.metadata[key] or base.metadata[key] for key in ("constraints", "text", "kind", "matters", "cautious")}
     said["text"] = " ".join(filter(None, (said["text"], own.metadata["more"])))
     own.metadata = MappingProxyType(said)
 

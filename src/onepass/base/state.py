@@ -14,6 +14,7 @@ from onepass.base.labels import Array as Array
 from onepass.base.labels import check_labels
 from onepass.base.names import Names
 from onepass.compiled.loop import UPDATES, T
+from onepass.compiled.targets import MEAN, deviation
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,12 @@ class State:
         return self.grow_features and any(
             (role.draw or role.foreseen) and "features" in role.axes.split() for role in self.fields.values()
         )
+
+    @property
+    def units(self) -> tuple[float, float]:
+        """The mean and the deviation of the targets, in units of which scores are learned; 0 and 1 where targets stay as they are."""
+        moments = self.arrays.get("targets")
+        return (0.0, 1.0) if moments is None else (float(moments[MEAN]), float(deviation(moments)))
 
     @property
     def undecided(self) -> bool:

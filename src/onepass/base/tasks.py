@@ -28,6 +28,7 @@ from onepass.compiled.calibration import calibrate_binary, calibrate_multiclass,
 from onepass.compiled.checks import balance
 from onepass.compiled.loop import Weights
 from onepass.compiled.losses import ManyClasses, Targets, TwoClasses
+from onepass.compiled.targets import Standardised
 
 
 @parametric
@@ -278,13 +279,37 @@ class Classifier(Labelled):
         return Weights(shares, state.dtype.type(1))
 
 
+@parametric
 class Regressor(RegressorMixin, Learner):
-    """A learner of numbers."""
+    """A learner of numbers. Predictions and scores are in the units of the targets, also where it learns in others."""
 
     _known_forms: ClassVar[tuple[str, ...]] = ("regression",)
     _offers: ClassVar[dict[str, Any]] = {
-        "epsilon": parameter(0.1, NOT_NEGATIVE, text="Errors up to this size do not count as loss."),
+        "epsilon": parameter(
+            0.1,
+            NOT_NEGATIVE,
+            matters=True,
+            text="Errors up to this size do not count as loss; in deviations, with `scale_target`.",
+        ),
     }
+
+    _: KW_ONLY
+    scale_target: bool = parameter(
+        True,
+        "boolean",
+        text="Whether to learn how many deviations a target is from the mean, both as they are so far, so that parameters mean the same"
+        " whatever the unit of the targets. For a linear model without an intercept, both are taken around 0.",
+    )
+
+    @property
+    def target_mean_(self) -> float:
+        """The mean of the targets so far, with `scale_target`; else 0."""
+        return self._attribute("target_mean_").units[0]
+
+    @property
+    def target_scale_(self) -> float:
+        """The deviation of the targets so far, with `scale_target`; else 1."""
+        return self._attribute("target_scale_").units[1]
 
     def predict(self, X: Any) -> Array:
         """The number for each row."""
@@ -328,6 +353,24 @@ class Regressor(RegressorMixin, Learner):
     def _task(self, state: State) -> Any:
         """An error of `epsilon`, where a learner has that parameter, is none."""
         return Targets(1.0, float(getattr(self, "epsilon", 0.0)))
+
+    def _remedy(self) -> str:
+        return super()._remedy() if self.scale_target else f"{super()._remedy()} Large targets need scale_target=True."
+
+    def _fields_of_options(self) -> dict[str, Field]:
+        moments = {"targets": Field("3", exact=True, beside=True)} if self.scale_target else {}
+        return {**super()._fields_of_options(), **moments}
+
+    def _loop_record(self, state: State, arrays: Mapping[str, Any]) -> Any:
+        record = super()._loop_record(state, arrays)
+        if not self.scale_target:
+            return record
+        return Standardised(record, state.arrays["targets"], 0.0 if self._through_origin() else 1.0)
+
+    @classmethod
+    def _unpack(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
+        parameters = {"scale_target": False, **header["parameters"]}  # files from before targets were scaled do not say
+        return super()._unpack({**header, "parameters": parameters}, arrays)
 
     def _targets(self, y: Any, n: int) -> Array:
         if y is None:

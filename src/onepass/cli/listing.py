@@ -15,7 +15,7 @@ from onepass.cli.output import show
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def learners(as_json: bool) -> None:
-    """List all learners, with their parameters and papers."""
+    """List all learners, with their papers and their parameters, first those that matter most."""
     from rich.table import Table
     from rich.text import Text
 
@@ -26,15 +26,20 @@ def learners(as_json: bool) -> None:
         click.echo(json.dumps(described))
         return
     table = Table(show_lines=True)
-    for column in ("learner", "what it is", "parameters"):
+    for column in ("learner", "what it is", "parameters: what matters most, and the others"):
         table.add_column(column)
     for name, about in described.items():
         table.add_row(
             Text.assemble((name, "bold"), "\n", (" ".join(about["short"]), "dim")),
             Text.assemble(about["description"], "\n", (about["paper"], "dim")),
-            ", ".join(f"{key}={value!r}" for key, value in about["parameters"].items()),
+            Text.assemble((_listed(about, True), "bold"), "\n", (_listed(about, False), "dim")),
         )
     show(table)
+
+
+def _listed(about: dict[str, Any], matters: bool) -> str:
+    """The parameters of a learner that matter most, or the others."""
+    return ", ".join(f"{key}={value!r}" for key, value in about["parameters"].items() if (key in about["matters"]) == matters)
 
 
 def describe(cls: type[Any]) -> dict[str, Any]:
@@ -42,13 +47,16 @@ def describe(cls: type[Any]) -> dict[str, Any]:
 
     >>> from onepass import PAClassifier
     >>> about = describe(PAClassifier)
-    >>> about["parameters"]["C"], about["short"]
-    (1.0, ['pa', 'pa1', 'pa2', 'pa-auto'])
+    >>> about["parameters"]["C"], about["matters"], about["short"]
+    (1.0, ['C'], ['pa', 'pa1', 'pa2', 'pa-auto'])
     """
+    from onepass.base.parameters import parameters
+
     text = inspect.getdoc(cls) or ""
     return {
         "description": text.partition("\n")[0],
         "parameters": {name: parameter.default for name, parameter in inspect.signature(cls).parameters.items()},
+        "matters": [one.name for one, about in parameters(cls) if about["matters"]],
         "paper": section(text, "References"),
         "short": [short for short, (family, _) in short_names().items() if family == family_of(cls.__name__)],
     }

@@ -52,7 +52,8 @@ def tune(
     """Choose parameters of a learner on DATA, and show how each candidate did.
 
     DATA is a file, as for `onepass learn`, or the name of a data set of onepass.datasets; its test part is not used. The
-    last line that is printed has the chosen values as options for `onepass learn`.
+    last line that is printed has the chosen values as options for `onepass learn`. Where the best value is the first or the last that
+    was tried, the search goes on beyond it.
     """
     from onepass import evaluate
     from onepass.evaluate.tables import bare
@@ -82,4 +83,7 @@ def tune(
 
         result = evaluate.tune(model, tried, rows, protocol=protocol, folds=folds, random_state=seed, callback=advance)
     show(result.table(), wide=True)
+    for name in result.at_edge:
+        best = result.best_params[name]
+        click.echo(f"{bare(name)}={best} is still the best at the edge of what was tried: --grid takes other values.", err=True)
     click.echo(shlex.join(word for name, value in result.best_params.items() for word in ("--set", f"{bare(name)}={value}")))

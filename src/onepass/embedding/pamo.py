@@ -259,9 +259,11 @@ def _(s: Any, i: Any) -> Any:
 class _MaxOut(Learner):
     """What PAMO's classifier and regressor share: the embedding."""
 
-    dimensions: int = parameter(64, COUNT, text="The number h of dimensions of the embedding.")
+    dimensions: int = parameter(64, COUNT, matters=True, text="The number h of dimensions of the embedding.")
     hyperplanes: int = parameter(2, COUNT, text="The number k of hyperplanes of each dimension.")
-    C: float = parameter(0.125, POSITIVE, text="Aggressiveness: how far one example may move the linear model.")
+    C: float = parameter(
+        0.125, POSITIVE, cautious="smaller", text="Aggressiveness: how far one example may move the linear model."
+    )
     C_r: float | None = parameter(None, POSITIVE, None, text="How far one example may move a hyperplane. None: the same as C.")
     alpha: float = parameter(
         0.9, Interval(Real, 0, 1, closed="both"), text="The share of the loss that is left to the embedding."
@@ -276,7 +278,7 @@ class _MaxOut(Learner):
         text="Which hyperplane of a dimension moves: the one that gave z_i, or the one that is nearest to z*_i.",
     )
     _: KW_ONLY
-    average: bool | str | float | None = parameter(more="On a stream that does not drift, True helps a lot.")
+    average: bool | str | float | None = parameter(more="On a stream that does not drift, True helps a lot.", matters=True)
     random_state: Any = parameter(text="The seed of the first weights.")
 
     @property
@@ -403,7 +405,7 @@ class PAMORegressor(Regressor, _MaxOut):
     The same as :class:`PAMOClassifier`, with loss = max(0, |y - w.z| - epsilon): w takes a share 1 - alpha of it, z* is the point
     nearest to z where w.z meets the target within epsilon, and the selected hyperplanes are regressed towards z*.
 
-    Standardise the features, and bring the targets to the scale of 1: a step moves the prediction by C at the most.
+    Standardise the features. Without `scale_target`, bring the targets to the scale of 1: a step moves the prediction by C at the most.
 
     References
     ----------

@@ -167,7 +167,7 @@ def compare(
     test : (X, y), optional
         What to test on afterwards.
     tune : "libol" or "cv", optional
-        Choose the parameters of each model first, on `data`, as `tune` does with that protocol, the model's standard grid and
+        Choose the parameters of each model first, on `data`, as `tune` does with that protocol, the model's standard grid alone and
         the same `random_state`.
     metric : str, optional
         What to measure; the mistake rate, or the MAE for regression, if not given.
@@ -229,7 +229,7 @@ def compare(
     if tune is not None:
         for name, grid in grids.items():
             same = copy.deepcopy(random_state)  # a generator would go on, and give each model a permutation of its own
-            asked = {"protocol": tune, "metric": metric, "random_state": same, "callback": advance}
+            asked = {"protocol": tune, "metric": metric, "random_state": same, "beyond": 0, "callback": advance}
             settings[name] = tuning.tune(models[name], grid, (X, y), **asked).best_params if grid else {}
     tuned = {name: clone(model).set_params(**settings.get(name, {})) for name, model in models.items()}
     held_out = None if test is None else arrays(test)

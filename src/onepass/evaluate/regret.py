@@ -94,8 +94,9 @@ def regret(learner: Any, data: Any, *, loss: str | None = None, radius: float | 
     loss : str, optional
         For classes, where m is the margin: "hinge" max(0, 1 - m), "squared_hinge", "log" log(1 + exp(-m)), or "squared" (1 - m)^2;
         for numbers, where e is the error: "squared" e^2, "absolute" |e|, or "epsilon_insensitive" max(0, |e| - epsilon) with the
-        learner's epsilon. If not given, the learner's own: its `loss` if it has one; else "hinge" for classes, and for numbers
-        "epsilon_insensitive" if it has an epsilon and "squared" if not.
+        learner's epsilon, times the deviation of all targets where the learner scales them. If not given, the learner's own: its
+        `loss` if it has one; else "hinge" for classes, and for numbers "epsilon_insensitive" if it has an epsilon and "squared" if
+        not.
     radius : float, optional
         The largest norm that the weights of the best model may have.
 
@@ -128,8 +129,10 @@ def regret(learner: Any, data: Any, *, loss: str | None = None, radius: float | 
         scores = clone(learner).test_then_train(X, y, classes=classes)
     else:
         name = loss or str(getattr(own, "loss", "epsilon_insensitive" if hasattr(own, "epsilon") else "squared"))
-        measure = _Loss(name, ERRORS, y.astype(float), getattr(own, "epsilon", None))
-        scores = clone(learner).test_then_train(X, y)
+        taught = clone(learner)
+        scores = taught.test_then_train(X, y)
+        unit = getattr(steps_of(taught)[-1], "target_scale_", 1.0)
+        measure = _Loss(name, ERRORS, y.astype(float), unit * own.epsilon if hasattr(own, "epsilon") else None)
     rows = sp.csr_array(as_csr(X), dtype=float) if sp.issparse(X) else np.asarray(X, float)
     if own.fit_intercept:
         ones = np.ones((len(y), 1))

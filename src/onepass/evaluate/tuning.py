@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ from onepass.evaluate.online import arrays, default_metric, prequential, refuse_
 from onepass.evaluate.tables import Tabled, bare, figure, plain, title, words
 
 FOLDS = 5
+BEYOND = 10
 
 Settings = dict[str, Any]
 
@@ -55,6 +57,10 @@ class Tuning(Tabled):
         The position of the winner among them, whose parameters and score are `best_params` and `best_score`.
     learner : learner
         A fresh learner with these parameters.
+    beyond : list of str
+        The parameters of which values beyond the grid were tried, since the best was at its edge.
+    at_edge : list of str
+        The parameters whose best value is still at the edge of what was tried: a value beyond it may be better.
     """
 
     metric: str
@@ -63,6 +69,8 @@ class Tuning(Tabled):
     candidates: list[Candidate]
     best: int
     learner: Any
+    beyond: list[str]
+    at_edge: list[str]
 
     @property
     def best_params(self) -> Settings:
@@ -84,10 +92,14 @@ class Tuning(Tabled):
             "candidates": tried,
             "best_params": _plain(self.best_params),
             "best_score": self.best_score,
+            "beyond": self.beyond,
+            "at_edge": self.at_edge,
         }
 
     def _caption(self) -> str:
-        return f"{self.n:,} examples, {self.method}"
+        beyond = f"; beyond the grid: {', '.join(map(bare, self.beyond))}" if self.beyond else ""
+        at_edge = f"; best at the edge: {', '.join(map(bare, self.at_edge))}" if self.at_edge else ""
+        return f"{self.n:,} examples, {self.method}{beyond}{at_edge}"
 
     def _cells(self) -> list[list[str]]:
         names = list(dict.fromkeys(name for params, _ in self.candidates for name in params))
@@ -126,6 +138,7 @@ def tune(
     *,
     protocol: str = "libol",
     folds: int = FOLDS,
+    beyond: int = BEYOND,
     metric: str | None = None,
     random_state: Any = 0,
     jobs: int | None = None,
@@ -147,6 +160,9 @@ def tune(
 
     A candidate that diverges loses. The result does not depend on the number of threads.
 
+    Where the best of several positive numbers is the smallest or the largest of them, the search goes on beyond it, by the factor
+    between the last two, until that is no longer better; the other parameters stay as they are in the best candidate.
+
     Parameters
     ----------
     learner : learner
@@ -159,6 +175,8 @@ def tune(
         How to search.
     folds : int
         The number of folds for "cv".
+    beyond : int
+        How many steps beyond the grid are taken at the most, for each parameter; with 0, what is tried is the grid.
     metric : str, optional
         What to optimise; the mistake rate, or the MAE for regression, if not given.
     random_state : int, RandomState or None
@@ -166,7 +184,7 @@ def tune(
     jobs : int, optional
         How many candidates are run at the same time, each in a thread of its own; as many as there are cores, if not given.
     callback : callable, optional
-        Called after each run with the number of runs done and the number of all runs.
+        Called after each run with the number of runs done and the number of all runs, as far as they are known.
 
     Returns
     -------
@@ -177,12 +195,14 @@ def tune(
     >>> from onepass import PAClassifier, datasets
     >>> result = tune(PAClassifier(), {"C": [0.01, 0.1, 1.0]}, datasets.sea(1000, random_state=0))
     >>> result.best_params
-    {'C': 0.01}
+    {'C': 0.001}
     >>> result.learner
-    PAClassifier(C=0.01)
+    PAClassifier(C=0.001)
+    >>> result.beyond, result.at_edge
+    (['C'], [])
     """
     refuse_other_kinds(learner)
-    _check(learner, grid, protocol, folds, jobs)
+    _check(learner, grid, protocol, folds, jobs, beyond)
     if isinstance(data, list):
         if protocol != "stream":
             raise TypeError(f"The protocol {protocol!r} takes (X, y); a list of chunks is for the protocol 'stream'.")
@@ -193,7 +213,7 @@ def tune(
     metric = metric or default_metric(classes)
     order = check_random_state(random_state).permutation(len(y))
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        trials = _Trials(learner, metric, classes, pool, runs(grid, protocol, folds), callback)
+        trials = _Trials(learner, metric, classes, pool, beyond, runs(grid, protocol, folds), callback)
         if protocol == "stream":
             method = "the data in its order"
             candidates, best = trials.one_after_another(grid, data, None)
@@ -203,7 +223,8 @@ def tune(
         else:
             method = f"{folds}-fold cross-validation"
             candidates, best = trials.cross_validated(list(ParameterGrid(grid)), X, y, order, folds)
-    return Tuning(metric, method, len(y), candidates, best, clone(learner).set_params(**candidates[best].params))
+    won = clone(learner).set_params(**candidates[best].params)
+    return Tuning(metric, method, len(y), candidates, best, won, trials.went_beyond, trials.at_edge)
 
 
 def check_protocol(protocol: str) -> None:
@@ -213,7 +234,7 @@ def check_protocol(protocol: str) -> None:
 
 
 def runs(grid: Any, protocol: str, folds: int = FOLDS) -> int:
-    """How many runs a search takes."""
+    """How many runs a search takes, as far as it keeps to the grid."""
     return folds * len(ParameterGrid(grid)) if protocol == "cv" else sum(map(len, grid.values()))
 
 
@@ -226,10 +247,12 @@ class _Trials:
         metric: str,
         classes: Array | None,
         pool: Executor,
+        beyond: int,
         total: int,
         callback: Callable[[int, int], object] | None,
     ) -> None:
-        self.learner, self.metric, self.classes, self.pool = learner, metric, classes, pool
+        self.learner, self.metric, self.classes, self.pool, self.beyond = learner, metric, classes, pool, beyond
+        self.went_beyond, self.at_edge = list[str](), list[str]()
         self.total, self.callback, self.done = total, callback, 0
         self._held_out()  # refuses a metric that is not known
 
@@ -237,11 +260,16 @@ class _Trials:
         """LIBOL's search: parameter by parameter, the last among equals. All candidates, and the place of the best."""
         tried: list[Candidate] = []
         best, winner = 0, Settings()
+
+        def run(settings: list[Settings]) -> list[float]:
+            return self._side_by_side(partial(self._pass, data, classes), settings)
+
         for name, values in grid.items():
             settings = [{**winner, name: value} for value in values]
-            scores = self._side_by_side(partial(self._pass, data, classes), settings)
+            scores = run(settings)
             best = len(tried) + self._winner(settings, scores, last=True)
             tried += map(Candidate, settings, scores)
+            best = self._go_on(tried, best, name, run)
             winner = tried[best].params
         return tried, best
 
@@ -249,12 +277,42 @@ class _Trials:
         self, settings: list[Settings], X: Any, y: Array, order: Array, folds: int
     ) -> tuple[list[Candidate], int]:
         """All settings, fold by fold, the first among equals. What is taught keeps the permuted order."""
-        held_out, lost = [self._held_out() for _ in settings], np.zeros(len(settings), bool)
-        for train, test in (KFold if self.classes is None else StratifiedKFold)(folds).split(order, y[order]):
-            taught, asked = ((take(X, order[part]), y[order[part]]) for part in (train, test))
-            lost |= np.isnan(self._side_by_side(partial(self._fit_and_ask, taught, asked, held_out), settings))
-        scores = [math.nan if gone else tally.value() for gone, tally in zip(lost, held_out, strict=True)]
-        return list(map(Candidate, settings, scores)), self._winner(settings, scores, last=False)
+
+        def run(settings: list[Settings]) -> list[float]:
+            held_out, lost = [self._held_out() for _ in settings], np.zeros(len(settings), bool)
+            for train, test in (KFold if self.classes is None else StratifiedKFold)(folds).split(order, y[order]):
+                taught, asked = ((take(X, order[part]), y[order[part]]) for part in (train, test))
+                lost |= np.isnan(self._side_by_side(partial(self._fit_and_ask, taught, asked, held_out), settings))
+            return [math.nan if gone else tally.value() for gone, tally in zip(lost, held_out, strict=True)]
+
+        scores = run(settings)
+        tried, best = list(map(Candidate, settings, scores)), self._winner(settings, scores, last=False)
+        for name in tried[best].params:
+            best = self._go_on(tried, best, name, run)
+        return tried, best
+
+    def _go_on(self, tried: list[Candidate], best: int, name: str, run: Callable[[list[Settings]], list[float]]) -> int:
+        """Try values of a parameter beyond those that were tried, if the best is the last of them, until it is not; the place of the
+        best."""
+        factor = _outwards([params[name] for params, _ in tried if name in params], tried[best].params[name])
+        if factor is None:
+            return best
+        for _ in range(self.beyond):
+            value = float(f"{tried[best].params[name] * factor:.15g}")  # 0.01, not 0.010000000000000002
+            further = {**tried[best].params, name: value}
+            try:
+                (score,) = run([further])
+            except ValueError:  # all went well before: it is the value that the learner does not take
+                break
+            tried.append(Candidate(further, score))
+            if name not in self.went_beyond:
+                self.went_beyond.append(name)
+            before = tried[best].score
+            if not (score > before if self.metric in BEST_IS_HIGH else score < before):
+                return best
+            best = len(tried) - 1
+        self.at_edge.append(name)
+        return best
 
     def _pass(self, data: Any, classes: Array | None, i: int, params: Settings) -> float:
         model = clone(self.learner).set_params(**params)
@@ -279,6 +337,7 @@ class _Trials:
                 error.add_note(f"(while {words(params)} was tried)")
                 raise
 
+        self.total = max(self.total, self.done + len(settings))  # nobody knows how far the search goes beyond its grid
         results = []
         for result in self.pool.map(guarded, range(len(settings)), settings):
             results.append(result)
@@ -296,9 +355,9 @@ class _Trials:
         return int(np.flatnonzero(np.asarray(scores) == best)[-1 if last else 0])
 
 
-def _check(learner: Any, grid: Any, protocol: str, folds: int, jobs: int | None) -> None:
+def _check(learner: Any, grid: Any, protocol: str, folds: int, jobs: int | None, beyond: int) -> None:
     check_protocol(protocol)
-    for name, value, least in (("folds", folds, 2), ("jobs", jobs, 1)):
+    for name, value, least in (("folds", folds, 2), ("jobs", jobs, 1), ("beyond", beyond, 0)):
         if value is not None and value < least:
             raise ValueError(f"`{name}` must be at least {least}, got {value}.")
     if protocol != "cv" and not isinstance(grid, Mapping):
@@ -315,6 +374,20 @@ def _check(learner: Any, grid: Any, protocol: str, folds: int, jobs: int | None)
         for step in steps_of(clone(learner).set_params(**{name: value})):
             if isinstance(step, Estimator):
                 step._check_parameters()
+
+
+def _outwards(values: list[Any], best: Any) -> float | None:
+    """The factor that leads from the best value out of all that were tried, if it is at their edge.
+
+    >>> _outwards([0.5, 1, 2], 0.5), _outwards([0.5, 1, 2], 1), _outwards(["I", "II"], "II")
+    (0.5, None, None)
+    """
+    if not all(isinstance(value, Real) and not isinstance(value, bool) and 0 < float(value) < math.inf for value in values):
+        return None
+    ordered = sorted(set(map(float, values)))
+    if len(ordered) < 2 or float(best) not in (ordered[0], ordered[-1]):
+        return None
+    return ordered[0] / ordered[1] if float(best) == ordered[0] else ordered[-1] / ordered[-2]
 
 
 def _plain(params: Settings) -> Settings:

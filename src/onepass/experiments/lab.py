@@ -142,7 +142,7 @@ class Lab:
         def measure() -> dict[str, Any]:
             if not grid:
                 return {"chosen": {}, "tried": []}
-            found = evaluate.tune(fresh, grid, (problem.X, problem.y), protocol=protocol, jobs=1)
+            found = evaluate.tune(fresh, grid, (problem.X, problem.y), protocol=protocol, beyond=0, jobs=1)
             tried = [({key: plain(value) for key, value in params.items()}, score) for params, score in found.candidates]
             return {"chosen": tried[found.best][0], "tried": tried}
 

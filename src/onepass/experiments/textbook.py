@@ -64,7 +64,7 @@ def on_bases(learner: Any, X: Any) -> Any:
 
 def regressors(X: Any) -> dict[str, Any]:
     """PA in one pass as in Figure 31.5; AROW in a hundred passes as in Figure 31.9."""
-    pa = PARegressor(C=0.5, variant="II", epsilon=0.0, fit_intercept=False)
+    pa = PARegressor(C=0.5, variant="II", epsilon=0.0, fit_intercept=False, scale_target=False)
     arow = AROWRegressor(r=1.0, covariance="full", fit_intercept=False, max_iter=100)
     return {"PA": on_bases(pa, X), "AROW": on_bases(arow, X)}
 

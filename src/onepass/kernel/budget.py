@@ -277,6 +277,7 @@ class Projectron(KernelModel, Classifier):
         None,
         NOT_NEGATIVE,
         None,
+        matters=True,
         text="The squared distance up to which a mistake is projected. None: 0.1 without a budget; with one, mistakes are projected"
         " only when it is used up.",
     )
@@ -344,7 +345,9 @@ class BudgetPA(WithBudget, Classifier):
     array([0, 1, 1, 0])
     """
 
-    C: float = parameter(1.0, POSITIVE, text="Aggressiveness: the largest coefficient that one example may get.")
+    C: float = parameter(
+        1.0, POSITIVE, cautious="smaller", text="Aggressiveness: the largest coefficient that one example may get."
+    )
     strategy: str = parameter(
         "simple",
         among(*STRATEGIES),

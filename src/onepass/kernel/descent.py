@@ -326,7 +326,7 @@ class BSGD(WithBudget, Classifier):
     True
     """
 
-    lam: float = parameter(1e-4, POSITIVE, text="The regularisation lambda.")
+    lam: float = parameter(1e-4, POSITIVE, matters=True, text="The regularisation lambda.")
     maintenance: str = parameter(
         "merge", among("remove", "project", "merge"), text="What is done when there is a vector too many."
     )
@@ -375,7 +375,7 @@ class NOGD(WithBudget, Classifier):
     True
     """
 
-    rate: float = parameter(0.5, POSITIVE, text="The step size.")
+    rate: float = parameter(0.5, POSITIVE, cautious="smaller", text="The step size.")
     budget: int = parameter(text="The number of landmarks.")
     rank: int | None = parameter(
         None,

@@ -108,12 +108,13 @@ class FOGD(Classifier):
     True
     """
 
-    components: int = parameter(400, COUNT, text="The number D of frequencies; z has 2 D features.")
-    rate: float = parameter(0.5, POSITIVE, text="The length of a step, as |z| = 1.")
+    components: int = parameter(400, COUNT, matters=True, text="The number D of frequencies; z has 2 D features.")
+    rate: float = parameter(0.5, POSITIVE, cautious="smaller", text="The length of a step, as |z| = 1.")
     gamma: float | None = parameter(
         None,
         POSITIVE,
         None,
+        matters=True,
         text="How narrow the kernel is. None: 1 / n_features, of the features that are known at the first example.",
     )
     _: KW_ONLY

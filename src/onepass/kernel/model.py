@@ -61,6 +61,7 @@ class KernelModel(Learner):
         None,
         POSITIVE,
         None,
+        matters=True,
         text="The scale of the kernel. None: 1 / n_features, of the features that are known at the first example.",
     )
     degree: int = parameter(3, UP_TO_LARGEST, text='The degree of "poly".')
@@ -72,7 +73,7 @@ class KernelModel(Learner):
     )
 
     _offers: ClassVar[dict[str, Any]] = {
-        "budget": parameter(100, UP_TO_LARGEST, text="The largest number of support vectors."),
+        "budget": parameter(100, UP_TO_LARGEST, matters=True, text="The largest number of support vectors."),
     }
 
     # --- what a subclass may say ---
@@ -124,9 +125,10 @@ class KernelModel(Learner):
 
     @property
     def dual_coef_(self) -> Array:
-        """The coefficients of the support vectors, (1, n), or (K, n) for more than two classes; averaged if `average` is set."""
+        """The coefficients of the support vectors, (1, n), or (K, n) for more than two classes; averaged if `average` is set. With
+        `scale_target`, what they say is added to `target_mean_`."""
         state = self._attribute("dual_coef_")
-        return self._averaged(state, "A")[:, : self.support_size_].copy()
+        return state.dtype.type(state.units[1]) * self._averaged(state, "A")[:, : self.support_size_]
 
     # --- what the base asks ---
 
@@ -359,7 +361,7 @@ class Shrinking(KernelModel):
     """A kernel model whose coefficients shrink with each example."""
 
     _offers: ClassVar[dict[str, Any]] = {
-        "rate": parameter(0.5, POSITIVE, text="The step size: the coefficient of a new support vector."),
+        "rate": parameter(0.5, POSITIVE, cautious="smaller", text="The step size: the coefficient of a new support vector."),
         "lam": parameter(
             0.0,
             NOT_NEGATIVE,

@@ -71,12 +71,16 @@ class SparsePA(KernelModel, Classifier):
     """
 
     C: float = parameter(
-        0.25, POSITIVE, text="Aggressiveness: the largest coefficient that one example may get on average (eta in the paper)."
+        0.25,
+        POSITIVE,
+        cautious="smaller",
+        text="Aggressiveness: the largest coefficient that one example may get on average (eta in the paper).",
     )
     alpha: float = parameter(1.0, POSITIVE, text="Examples whose loss is at least alpha are all equally likely to be taken in.")
     beta: float = parameter(
         4.0,
         POSITIVE,
+        matters=True,
         text="How rarely examples are taken in: of those with a large loss, one in beta / alpha. At least alpha.",
     )
     _: KW_ONLY

@@ -63,7 +63,10 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
 @parametric
 class _Adaline(Passes):
     rate: float = parameter(
-        0.01, POSITIVE, text="The length of a step. Steps above 2 / |x|^2 make the error grow: scale the features."
+        0.01,
+        POSITIVE,
+        cautious="smaller",
+        text="The length of a step. Steps above 2 / |x|^2 make the error grow: scale the features.",
     )
     mode: str = parameter()
     _: KW_ONLY
@@ -115,7 +118,7 @@ class AdalineRegressor(_Adaline, Regressor):
     Examples
     --------
     >>> from onepass import AdalineRegressor
-    >>> model = AdalineRegressor(rate=0.5, fit_intercept=False).fit([[1.0, 0.0], [0.0, 1.0]], [2.0, 1.0])
-    >>> model.coef_
+    >>> model = AdalineRegressor(rate=0.5, fit_intercept=False, scale_target=False)
+    >>> model.fit([[1.0, 0.0], [0.0, 1.0]], [2.0, 1.0]).coef_
     array([1. , 0.5])
     """

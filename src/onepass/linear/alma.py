@@ -128,10 +128,13 @@ class ALMA(Classifier, LinearModel):
     alpha: float = parameter(
         0.9,
         Interval(Real, 0, 1, closed="right"),
+        matters=True,
         text="The margin aimed at is 1 - alpha of the largest possible one. With 1 this is a perceptron.",
     )
-    p: float = parameter(2, Interval(Real, 2, None, closed="left"), text="The norm, 2 or more.")
-    C: float = parameter(math.sqrt(2), POSITIVE, text="How long steps are: the first one has the length C / sqrt(p - 1).")
+    p: float = parameter(2, Interval(Real, 2, None, closed="left"), matters=True, text="The norm, 2 or more.")
+    C: float = parameter(
+        math.sqrt(2), POSITIVE, cautious="smaller", text="How long steps are: the first one has the length C / sqrt(p - 1)."
+    )
     _: KW_ONLY
     average: bool | str | float | None = parameter(more="It is theta that is averaged.")
     normalize: bool = parameter(

@@ -87,6 +87,10 @@ class AROWRegressor(Regressor, SecondOrder):
     """
 
     r: float = parameter(more="With a full covariance, r is the weight of |w|^2.")
+    _: KW_ONLY
+    scale_target: bool = parameter(
+        False, more="Steps are as long as the error here, and least squares need the targets as they are."
+    )
 
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"r": POWERS_OF_TWO}
 

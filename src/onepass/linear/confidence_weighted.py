@@ -142,7 +142,7 @@ class SCWClassifier(SecondOrderClassifier):
     """
 
     variant: str = parameter("I", among("I", "II"), text="Whether the loss is taken as it is or squared.")
-    C: float = parameter(1.0, POSITIVE, text="Aggressiveness: how much the loss of one example counts.")
+    C: float = parameter(1.0, POSITIVE, cautious="smaller", text="Aggressiveness: how much the loss of one example counts.")
     confidence: float = parameter(0.75)
     _: KW_ONLY
     multiclass: str = parameter()

@@ -125,18 +125,23 @@ class _Descent(LinearModel):
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"rate": POWERS_OF_TWO}
 
     _offers: ClassVar[dict[str, Any]] = {
-        "loss": parameter(text="The loss to descend on."),
-        "rate": parameter(1.0, POSITIVE, text="The length of the first step."),
+        "loss": parameter(matters=True, text="The loss to descend on."),
+        "rate": parameter(
+            0.3,
+            POSITIVE,
+            cautious="smaller",
+            text="The length of the first step: of each weight with `adagrad`, else along the gradient.",
+        ),
         "power": parameter(
             0.5,
             NOT_NEGATIVE,
-            text="How fast the steps become shorter; 0 leaves them as they are, for streams that drift.",
+            text="Without `adagrad`: how fast the steps become shorter; 0 leaves them as they are, for streams that drift.",
         ),
         "adagrad": parameter(
-            False,
+            True,
             "boolean",
-            text="Whether to divide the step of each weight by the root of the sum of its squared gradients so far, instead of by"
-            " t^power: weights of rare features then go on moving.",
+            text="Whether to divide the step of each weight by the root of the sum of its squared gradients so far, so that it does not"
+            " matter how large the features are, and weights of rare features go on moving. False: by t^power.",
         ),
     }
     rate: float
@@ -160,7 +165,8 @@ class _Descent(LinearModel):
 class OGDClassifier(Classifier, _Descent):
     r"""Online gradient descent for classification.
 
-    w -= rate / t^power times the gradient of the loss of the t-th example, whose margin is m = y w.x:
+    w_j -= rate g_j / sqrt(the sum of all g_j^2 so far), or without `adagrad` w -= rate / t^power g, where g is the gradient of the loss
+    of the t-th example, whose margin is m = y w.x:
 
     * "zero_one": 1 for a mistake, with the perceptron's step y x,
     * "hinge": max(0, 1 - m),
@@ -180,7 +186,7 @@ class OGDClassifier(Classifier, _Descent):
     >>> from onepass import OGDClassifier
     >>> model = OGDClassifier(loss="log").fit([[0.0, 1.0], [1.0, 0.0]], ["no", "yes"])
     >>> model.predict_proba([[1.0, 0.0]]).round(2)
-    array([[0.41, 0.59]])
+    array([[0.44, 0.56]])
     """
 
     loss: str = parameter("hinge", among(*CLASSIFICATION))
@@ -212,13 +218,14 @@ class OGDClassifier(Classifier, _Descent):
 class OGDRegressor(Regressor, _Descent):
     r"""Online gradient descent for regression.
 
-    w -= rate / t^power times the gradient of the loss of the t-th example, whose error is e = y - w.x:
+    w_j -= rate g_j / sqrt(the sum of all g_j^2 so far), or without `adagrad` w -= rate / t^power g, where g is the gradient of the loss
+    of the t-th example, whose error is e = y - w.x:
 
     * "squared": e^2 / 2, which is least mean squares,
     * "absolute": |e|,
     * "epsilon_insensitive": max(0, |e| - epsilon).
 
-    Scale the features: with the squared loss, steps of more than 2 / |x|^2 times the error make the error grow.
+    Without `adagrad`, scale the features: with the squared loss, steps of more than 2 / |x|^2 times the error make the error grow.
 
     References
     ----------
@@ -229,8 +236,8 @@ class OGDRegressor(Regressor, _Descent):
     Examples
     --------
     >>> from onepass import OGDRegressor
-    >>> model = OGDRegressor(rate=0.5, power=0, fit_intercept=False).fit([[1.0, 0.0], [0.0, 2.0]], [2.0, 1.0])
-    >>> model.coef_
+    >>> model = OGDRegressor(rate=0.5, power=0, adagrad=False, scale_target=False, fit_intercept=False)
+    >>> model.fit([[1.0, 0.0], [0.0, 2.0]], [2.0, 1.0]).coef_
     array([1., 1.])
     """
 

@@ -57,6 +57,7 @@ class IELLIPClassifier(SecondOrderClassifier):
     b: float = parameter(
         0.3,
         Interval(Real, 0, 1, closed="right"),
+        matters=True,
         text="How fast the ellipsoid stops changing: what c is multiplied by after each mistake.",
     )
     c: float = parameter(0.1, Interval(Real, 0, 1, closed="left"), text="How much the first mistake changes the ellipsoid.")

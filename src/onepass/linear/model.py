@@ -31,11 +31,19 @@ class LinearModel(Learner):
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         return self._linear_record(arrays[_name(state.form)], self._task(state), arrays)
 
+    def _through_origin(self) -> bool:
+        return not self.fit_intercept
+
     # --- what users read ---
 
     def _weights_now(self) -> Array:
         state = self._attribute("coef_")
-        return self._averaged(state, _name(state.form))[..., : state.n_features + 1]
+        weights = self._averaged(state, _name(state.form))[..., : state.n_features + 1]
+        if "targets" in state.arrays:
+            mean, deviation = state.units
+            weights = state.dtype.type(deviation) * weights
+            weights[0] += state.dtype.type(mean)
+        return weights
 
     @property
     def coef_(self) -> Array:

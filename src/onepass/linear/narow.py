@@ -50,7 +50,9 @@ class NAROWClassifier(SecondOrderClassifier):
     (array([[ 1. , -0.5]]), array([1.  , 1.  , 0.25]))
     """
 
-    b: float = parameter(1.0, POSITIVE, text="Examples with a variance of at most 1/b leave the covariance as it is.")
+    b: float = parameter(
+        1.0, POSITIVE, matters=True, text="Examples with a variance of at most 1/b leave the covariance as it is."
+    )
 
     _Record: ClassVar[Any] = Dual
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"b": POWERS_OF_TWO}

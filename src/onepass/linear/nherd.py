@@ -49,7 +49,7 @@ class NHERDClassifier(SecondOrderClassifier):
     array([1.  , 0.04, 0.25])
     """
 
-    C: float = parameter(1.0, POSITIVE, text="Aggressiveness: how far one example may move the herd.")
+    C: float = parameter(1.0, POSITIVE, cautious="smaller", text="Aggressiveness: how far one example may move the herd.")
 
     _grid: ClassVar[dict[str, tuple[Any, ...]]] = {"C": POWERS_OF_TWO}
 

@@ -96,7 +96,9 @@ class Perceptron(Classifier, Passes):
     (array([0, 0, 0, 1]), 6)
     """
 
-    margin: float = parameter(0.0, NOT_NEGATIVE, text="Correct examples with a margin below this are learned from, too.")
+    margin: float = parameter(
+        0.0, NOT_NEGATIVE, matters=True, text="Correct examples with a margin below this are learned from, too."
+    )
     rate: float = parameter(1.0, POSITIVE, text="The length of a step.")
     shrink: float = parameter(
         1.0,

@@ -124,7 +124,7 @@ class ROMMA(Classifier, LinearModel):
     """
 
     aggressive: bool = parameter(
-        False, "boolean", text="Whether to learn from every margin below 1, and not only from mistakes."
+        False, "boolean", matters=True, text="Whether to learn from every margin below 1, and not only from mistakes."
     )
 
     def _weights_are_switches(self) -> bool:

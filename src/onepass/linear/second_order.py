@@ -155,11 +155,12 @@ class SecondOrder(LinearModel):
     covariance: str = parameter(
         "diagonal",
         among("diagonal", "full"),
+        matters=True,
         text="A variance for each weight, or a covariance for each pair of weights: a step takes O(nnz) or O(d^2).",
     )
 
     _offers: ClassVar[dict[str, Any]] = {
-        "r": parameter(1.0, POSITIVE, text="How much noise to expect; the larger, the smaller the steps."),
+        "r": parameter(1.0, POSITIVE, cautious="larger", text="How much noise to expect; the larger, the smaller the steps."),
     }
 
     _Record: ClassVar[Any] = Gaussian
@@ -206,6 +207,7 @@ class SecondOrderClassifier(Classifier, SecondOrder):
         "confidence": parameter(
             0.7,
             Interval(Real, 0.5, 1, closed="neither"),
+            cautious="smaller",
             text="The probability with which each example is to be right, above 0.5 and below 1.",
         ),
         "multiclass": parameter(

@@ -48,7 +48,9 @@ class SecondOrderPerceptron(SecondOrderClassifier):
     array([[-0.4,  0. ]])
     """
 
-    a: float = parameter(1.0, POSITIVE, text="The weight of |w|^2: the larger, the less the first examples count.")
+    a: float = parameter(
+        1.0, POSITIVE, cautious="larger", text="The weight of |w|^2: the larger, the less the first examples count."
+    )
     correlate: str = parameter(
         "mistakes",
         among("mistakes", "all"),

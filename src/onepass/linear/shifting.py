@@ -64,6 +64,7 @@ class ShiftingPerceptron(Classifier, LinearModel):
     lam: float = parameter(
         1.0,
         POSITIVE,
+        matters=True,
         text="lambda: the larger, the faster the model forgets. With 1 the weights are the mean of y x over the mistakes.",
     )
 

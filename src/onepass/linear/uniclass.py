@@ -11,6 +11,10 @@ radius B around (w, h) meets h = 0 in a ball around w of radius sqrt(B^2 - h^2).
 then moves both; h starts at B, which is the radius 0, and falls towards 0, which is the radius B. We keep `drop` = 1 - h/B instead,
 from which small radii come without cancellation: the radius is B sqrt(drop (2 - drop)). A fixed radius is the case drop = 1.
 
+The paper leaves open what the radius is when nobody says it, and no number suits all data. Ours is then 1.5 times the root mean square
+of the distances so far: by Markov's inequality less than half of them were larger, and of most data far fewer. The first example is
+the first centre, or its distance from the origin would count for the class.
+
 A step is a convex combination, w <- (1 - share) w + share x, in O(nnz): `Scaled` weights shrink at once. For |w - x| on sparse rows
 |w|^2 is kept too. Of |w|^2 - 2 w.x + |x|^2 nothing may be left but rounding; so what x touches is summed as (w_j - x_j)^2, and only the
 rest, |w|^2 less the w_j^2 that x touches, is a difference, which can't go below 0.
@@ -36,7 +40,8 @@ from onepass.compiled.rules import PASSIVE, UPDATED, blend, learn, score, scratc
 from onepass.compiled.scaled import Scaled, shrink
 from onepass.compiled.verb import verb
 
-Ball = namedtuple("Ball", "w norm2 drop B C variant")
+# spread: the sum of the weights and that of the squared distances so far, of which B is made; or nothing, if B is given.
+Ball = namedtuple("Ball", "w norm2 drop spread B C variant")
 Distance = namedtuple("Distance", "scores parts")
 
 
@@ -95,6 +100,14 @@ def radius(B: Any, drop: Any) -> Any:
     return np.sqrt((B * drop) * (B * (2 - drop)))
 
 
+@entry_point
+def bound(B: Any, spread: Any) -> Any:
+    """B, or what stands for it."""
+    if len(spread) == 0:
+        return B
+    return 1.5 * np.sqrt(spread[1] / spread[0]) if spread[0] > 0 else 0.0
+
+
 @scratch.form(Ball)
 def _(m: Any) -> Any:
     return Distance(np.empty(1, m.w.u.dtype), np.empty(2))
@@ -104,19 +117,23 @@ def _(m: Any) -> Any:
 def _(m: Any, x: Any, s: Any) -> Any:
     inside, outside = squares(m.w, m.norm2[0], x)
     s.parts[0], s.parts[1] = inside, outside
-    s.scores[0] = radius(m.B, m.drop[0]) - np.sqrt(inside + outside)
+    s.scores[0] = radius(bound(m.B, m.spread), m.drop[0]) - np.sqrt(inside + outside)
 
 
 @learn.form(Ball)
 def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     """loss = max(0, |(w, h) - (x, 0)| - B); (w, h) += tau ((x, 0) - (w, h)) / |(w, h) - (x, 0)|."""
-    outside, drop = s.parts[1], m.drop[0]
-    distance, own = np.sqrt(s.parts[0] + outside), radius(m.B, drop)
+    outside, drop, B = s.parts[1], m.drop[0], bound(m.B, m.spread)
+    distance, own = np.sqrt(s.parts[0] + outside), radius(B, drop)
+    first = len(m.spread) > 0 and m.spread[0] == 0
+    if len(m.spread) > 0:
+        m.spread[0] += weight
+        m.spread[1] += 0.0 if first else weight * (s.parts[0] + outside)
     if distance <= own:
         return PASSIVE
-    lifted = np.hypot(distance, m.B * (1 - drop))
-    loss = (distance - own) * ((distance + own) / (lifted + m.B))  # lifted - B, without cancellation
-    share = min(1.0, tau(m.variant, weight * m.C, loss, 1.0) / lifted)
+    lifted = np.hypot(distance, B * (1 - drop))
+    loss = (distance - own) * ((distance + own) / (lifted + B))  # lifted - B, without cancellation
+    share = 1.0 if first else min(1.0, tau(m.variant, weight * m.C, loss, 1.0) / lifted)
     shrink(m.w, 1 - share)
     add(m.w, share, x)
     m.norm2[0] = (1 - share) * (1 - share) * outside + touched(m.w, x)
@@ -146,6 +163,9 @@ class PAUniclass(Uniclass, PassiveAggressive):
     * min(C, loss) for "I" (PA-I),
     * loss / (1 + 1/(2C)) for "II" (PA-II).
 
+    Without an epsilon the first example is the first centre, and the radius is 1.5 times the root mean square of the distances so far,
+    each from before the example was learned from: most of them were within it, whatever the unit of the features.
+
     With `learn_radius` the radius is learned together with the centre, from 0 up to epsilon, which is then the paper's B: the rule
     runs with radius B on one more coordinate, which is 0 in every x and h in the centre, at first B. The radius is sqrt(B^2 - h^2).
 
@@ -162,12 +182,22 @@ class PAUniclass(Uniclass, PassiveAggressive):
     >>> model.predict([[3.0, 3.0], [0.0, 0.0]])
     array([ 1, -1])
 
+    >>> model = PAUniclass().fit([[3.0, 4.0], [3.0, 5.0], [4.0, 4.0], [4.0, 5.0]])
+    >>> model.predict([[3.5, 4.5], [0.0, 0.0]])
+    array([ 1, -1])
+
     >>> model = PAUniclass(epsilon=5.0, learn_radius=True, variant="hard", max_iter=99).fit([[-1.0], [1.0]])
     >>> round(model.radius_, 2)
     1.02
     """
 
-    epsilon: float = parameter(1.0, NOT_NEGATIVE, text="The radius; with `learn_radius`, the largest that it may become.")
+    epsilon: float | None = parameter(
+        None,
+        NOT_NEGATIVE,
+        None,
+        matters=True,
+        text="The radius; with `learn_radius`, the largest that it may become. None: 1.5 times the root mean square distance so far.",
+    )
     learn_radius: bool = parameter(False, "boolean", text="Whether to learn the radius.")
     _: KW_ONLY
     average: bool | str | float | None = parameter(more="The average takes in the centre after every sixteenth example.")
@@ -178,11 +208,21 @@ class PAUniclass(Uniclass, PassiveAggressive):
             "scale": SCALE,
             "norm2": Field("one", exact=True),
             "drop": Field("one", start=0.0 if self.learn_radius else 1.0, exact=True),
+            **({"spread": Field("2", exact=True, beside=True)} if self.epsilon is None else {}),
         }
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.learn_radius and self.epsilon is None:
+            raise ValueError("`learn_radius` needs an epsilon, the largest that the radius may become.")
+
+    def _limits(self, state: State) -> tuple[Array, float]:
+        """What the radius is made of: the distances so far, or epsilon."""
+        return (state.arrays["spread"], 0.0) if self.epsilon is None else (np.empty(0), float(self.epsilon))
 
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         w = Scaled(arrays["w"], arrays["scale"])
-        return Ball(w, arrays["norm2"], arrays["drop"], float(self.epsilon), float(self.C), VARIANTS[self.variant])
+        return Ball(w, arrays["norm2"], arrays["drop"], *self._limits(state), float(self.C), VARIANTS[self.variant])
 
     @property
     def center_(self) -> Array:
@@ -194,4 +234,6 @@ class PAUniclass(Uniclass, PassiveAggressive):
     @property
     def radius_(self) -> float:
         """The radius of the class, averaged if `average` is set."""
-        return float(radius(float(self.epsilon), self._averaged(self._attribute("radius_"), "drop")[0]))
+        state = self._attribute("radius_")
+        spread, B = self._limits(state)
+        return float(radius(bound(B, spread), self._averaged(state, "drop")[0]))

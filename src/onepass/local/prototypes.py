@@ -125,12 +125,15 @@ class LocalPA(Classifier):
     True
     """
 
-    prototypes: int = parameter(50, COUNT, text="The number of prototypes, and so of local models.")
-    C: float = parameter(1.0, POSITIVE, text="Aggressiveness: the upper bound of tau, and so of how far one example moves u.")
+    prototypes: int = parameter(50, COUNT, matters=True, text="The number of prototypes, and so of local models.")
+    C: float = parameter(
+        1.0, POSITIVE, cautious="smaller", text="Aggressiveness: the upper bound of tau, and so of how far one example moves u."
+    )
     shared: bool = parameter(True, "boolean", text="Whether the local models share the component u.")
     lam: float = parameter(
         0.3,
         POSITIVE,
+        matters=True,
         text="How reluctant the local models are to move, compared with the shared one. Without effect if nothing is shared.",
     )
 

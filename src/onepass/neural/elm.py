@@ -151,9 +151,11 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
 class _OSELM(Learner):
     """What the classifier and the regressor share: the hidden layer, and the ridge."""
 
-    hidden: int = parameter(100, COUNT, text="The number of hidden units.")
+    hidden: int = parameter(100, COUNT, matters=True, text="The number of hidden units.")
     activation: str = parameter("sigmoid", among(*ACTIVATIONS), text="The function g of the hidden units.")
-    ridge: float = parameter(1e-3, POSITIVE, text="The weight of |beta|^2. A tiny one gives plain least squares.")
+    ridge: float = parameter(
+        1e-3, POSITIVE, cautious="larger", text="The weight of |beta|^2. A tiny one gives plain least squares."
+    )
     _: KW_ONLY
     fit_intercept: bool = parameter(text="Whether the hidden units have the biases b_i.")
     max_iter: int = parameter(more="A second pass counts every example twice.")
@@ -240,6 +242,9 @@ class OSELMRegressor(Regressor, _OSELM):
     >>> bool(np.abs(model.predict([[0.0], [1.0], [2.5]]) - np.sinc([0.0, 1.0, 2.5])).max() < 0.05)
     True
     """
+
+    _: KW_ONLY
+    scale_target: bool = parameter(False, more="Least squares need the targets as they are.")
 
     _forms: ClassVar[dict[str, dict[str, Field]]] = {
         "regression": {**_OSELM._layer, "w": Field("units", additive=True)},
