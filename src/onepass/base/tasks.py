@@ -23,11 +23,18 @@ from onepass.base.labels import Coded, check_labels, classes_of, declared_classe
 from onepass.base.learner import Learner
 from onepass.base.parameters import NOT_NEGATIVE, among, parameter, parametric
 from onepass.base.state import Array, Field, State
+from onepass.compiled.calibration import OFFSET, RESERVE, calibrate_binary, calibrate_multiclass, probabilities
 from onepass.compiled.calibration import START as PLATT_START
-from onepass.compiled.calibration import calibrate_binary, calibrate_multiclass, probabilities
 from onepass.compiled.checks import balance
 from onepass.compiled.loop import Weights
 from onepass.compiled.losses import ManyClasses, Targets, TwoClasses
+
+# What probabilities take: the numbers that all classes share, and those of each (`compiled/calibration.py`).
+PLATT = {
+    "platt": Field("5", start=PLATT_START, exact=True, beside=True),
+    "platt_classes": Field("classes terms", exact=True, beside=True, late=True),
+    "platt_squares": Field("classes terms", start=RESERVE, exact=True, beside=True, late=True),
+}
 
 
 @parametric
@@ -85,8 +92,8 @@ class Classifier(Labelled):
     calibrate: bool = parameter(
         False,
         "boolean",
-        text="Whether to learn probabilities along the way, for `predict_proba`: by an online Platt step on the score that each"
-        " example had before it was learned from.",
+        text="Whether to learn probabilities along the way, for `predict_proba`: by an online logistic regression on the scores that"
+        " each example had before it was learned from.",
     )
 
     def decision_function(self, X: Any) -> Array:
@@ -157,20 +164,22 @@ class Classifier(Labelled):
     def _probabilities(self, scores: Array, state: State) -> Array:
         assert state.classes is not None
         out = np.empty((len(scores), len(state.classes)))
-        probabilities(state.arrays["platt"], scores, out)
+        probabilities(state.arrays["platt"], state.arrays["platt_classes"], scores, out)
         return out
 
     def _after(self, state: State, scores: Array, codes: Array, gate: Any) -> None:
-        if "platt" in state.arrays:
-            step = calibrate_binary if state.form == "binary" else calibrate_multiclass
-            step(state.arrays["platt"], scores, codes, gate.values)
+        if "platt" not in state.arrays:
+            return
+        if state.form == "binary":
+            calibrate_binary(state.arrays["platt"], scores, codes, gate.values)
+        else:
+            calibrate_multiclass(*(state.arrays[name] for name in PLATT), scores, codes, gate.values)
 
     # --- what the base asks ---
 
     def _fields_of_options(self) -> dict[str, Field]:
         counts = {"class_counts": Field("classes", whole=True, beside=True)} if self.class_weight == "balanced" else {}
-        platt = {"platt": Field("5", start=PLATT_START, exact=True, beside=True)} if self.calibrate else {}
-        return {**super()._fields_of_options(), **counts, **platt}
+        return {**super()._fields_of_options(), **counts, **(PLATT if self.calibrate else {})}
 
     def _width(self, state: State) -> int:
         assert state.classes is not None
@@ -230,8 +239,13 @@ class Classifier(Labelled):
         return state.with_class(target)
 
     def _turned(self, state: State) -> State:
-        """A state of two classes in the form for many."""
-        return state.turn(self._layout("multiclass"))
+        """A state of two classes in the form for many, where offsets belong to classes."""
+        state = state.turn(self._layout("multiclass"))
+        if "platt" in state.arrays:
+            offset = state.arrays["platt"][OFFSET]
+            state.arrays["platt_classes"][:, 0] = -offset / 2, offset / 2
+            state.arrays["platt"][OFFSET] = 0
+        return state
 
     def _check_classes(self, state: State, classes: Any) -> None:
         assert state.classes is not None
