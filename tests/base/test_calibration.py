@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression
 
 import onepass
-from onepass import AROWClassifier, PAClassifier, StandardScaler, pipeline
+from onepass import ActiveLearner, AROWClassifier, PAClassifier, StandardScaler, pipeline
 from onepass.base.saving import read
 from onepass.compiled.calibration import (
     AA,
@@ -180,6 +181,18 @@ def test_scores_of_any_size_give_probabilities(labels: int) -> None:
             probabilities(platt, A, score, out)
             np.testing.assert_allclose(out.sum(), 1)
         assert all(np.isfinite(array).all() for array in (platt, A, G))
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("wrap", [lambda learner: learner, lambda learner: pipeline(StandardScaler(), learner), ActiveLearner])
+@pytest.mark.parametrize("name", ["predict_proba", "predict_proba_one"])
+def test_what_to_do_without_probabilities_is_said(wrap: Any, name: str) -> None:
+    model = wrap(PAClassifier())
+    assert not hasattr(model, name)
+    with pytest.raises(AttributeError, match=re.escape("PAClassifier(calibrate=True)")):
+        getattr(model, name)
+    assert hasattr(wrap(PAClassifier(calibrate=True)), name)
+    assert not hasattr(wrap(PAClassifier()), "score_samples")
 
 
 # --- many classes ---

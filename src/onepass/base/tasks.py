@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from onepass.base.binding import Bound
@@ -21,6 +20,7 @@ from onepass.base.inputs import Rows, named_values, one_row
 from onepass.base.knowledge import Door, Start
 from onepass.base.labels import Coded, check_labels, classes_of, declared_classes, encode_labels, label_array
 from onepass.base.learner import Learner
+from onepass.base.offering import offered_if
 from onepass.base.parameters import NOT_NEGATIVE, among, parameter, parametric
 from onepass.base.state import Array, Field, State
 from onepass.compiled.calibration import OFFSET, RESERVE, calibrate_binary, calibrate_multiclass, probabilities
@@ -137,12 +137,12 @@ class Classifier(Labelled):
             return None
         return labels[int(scores.argmax()) if scores.size > 1 else int(scores.item() >= 0)]
 
-    @available_if(lambda self: self._gives_probabilities())
+    @offered_if(lambda self: self._check_probabilities())
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class, a column a class, where `calibrate` is set."""
         return self._read(lambda state: self._chances(self._scores(X, state), state))
 
-    @available_if(lambda self: self._gives_probabilities())
+    @offered_if(lambda self: self._check_probabilities())
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         """The probability of each class by label, where `calibrate` is set; empty while no label is known."""
         if self._latest() is None:
@@ -155,6 +155,13 @@ class Classifier(Labelled):
 
     def _gives_probabilities(self) -> bool:
         return self.calibrate
+
+    def _check_probabilities(self) -> None:
+        if not self._gives_probabilities():
+            name = type(self).__name__
+            raise AttributeError(
+                f"This {name} has no probabilities: they are learned along the way if it is made so, by {name}(calibrate=True)."
+            )
 
     def _chances(self, scores: Array, state: State) -> Array:
         """The probability of each class, from scores; the only label there is has all of it."""

@@ -26,6 +26,7 @@ DECIDED = {
     "scale": "--scale",
     "classes": "--classes",
     "task": "--task",
+    "proba": "--proba",
     "seed": "--seed",
 }
 
@@ -39,6 +40,7 @@ DECIDED = {
 @FILLED
 @TASK
 @click.option("--classes", type=Names(), metavar="LABELS", help="All labels: a,b.  [default: new ones may appear at any time]")
+@click.option("--proba", is_flag=True, help="Learn probabilities, too, for `onepass predict --proba`.")
 @click.option("--test", metavar="FILE", help="Data to predict afterwards.")
 @click.option("--save", type=Target(), metavar="MODEL", help="Where to write the model; Ctrl-C saves what was learned so far.")
 @click.option("--resume", metavar="MODEL", help="A saved model to continue with.")
@@ -55,6 +57,7 @@ def learn(
     scale: str,
     task: str | None,
     classes: tuple[str, ...] | None,
+    proba: bool,
     test: str | None,
     save: Path | None,
     resume: str | None,
@@ -99,6 +102,10 @@ def learn(
             raise ValueError(f"{stream.name} has no labels to learn from")
         task = task or task_of(first.y)
         if model is None:
+            if proba:
+                if task == "regression":
+                    raise click.UsageError("--proba is for classes; say --task classification if the labels are some.", context)
+                given["calibrate"] = True
             labels = None if classes is None else classes_from(first.y, classes)
             hashed = hashed_to(first, options["features"])
             fill = FILLS.get(options["missing"])

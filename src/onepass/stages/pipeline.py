@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import _BaseComposition, available_if
+from sklearn.utils.metaestimators import _BaseComposition
 
 from onepass.base import Learner, ModelFileError, Stage
 from onepass.base.binding import Bound
@@ -19,6 +19,7 @@ from onepass.base.engine import Piece
 from onepass.base.estimator import are_named
 from onepass.base.inputs import BLOCK_ROWS, Rows, one_row, rows_of
 from onepass.base.knowledge import WHOLE, Door
+from onepass.base.offering import offered_if
 from onepass.base.saving import pack_steps, write
 from onepass.base.state import Array
 from onepass.base.tasks import table_door
@@ -46,7 +47,7 @@ def pipeline(*steps: Any) -> Pipeline:
 
 
 def _learner_has(name: str) -> Any:
-    return available_if(lambda self: hasattr(self.learner, name))
+    return offered_if(lambda self: getattr(self.learner, name))
 
 
 class Pipeline(_BaseComposition):
