@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from onepass.base import Field, Learner, State
+from onepass.base import Field, State
+from onepass.base.explaining import Explained
 from onepass.base.state import Array
 
 
-class LinearModel(Learner):
+class LinearModel(Explained):
     """Weights `w` (one score) or `W` (a score a class), slot 0 for the intercept."""
 
     # --- what a subclass says ---
@@ -33,9 +34,16 @@ class LinearModel(Learner):
 
     # --- what users read ---
 
+    def _weights_of(self, state: State, places: Any) -> Array:
+        """The weights that predict, at some places; the intercept is at 0."""
+        return self._averaged(state, _name(state.form), places)
+
     def _weights_now(self) -> Array:
         state = self._attribute("coef_")
-        return self._averaged(state, _name(state.form))[..., : state.n_features + 1]
+        return self._weights_of(state, slice(state.n_features + 1))
+
+    def _linear_at(self, x: Array, places: Array, state: State) -> Array:
+        return self._weights_of(state, places).reshape(-1, len(places))
 
     @property
     def coef_(self) -> Array:

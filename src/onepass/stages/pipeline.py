@@ -17,6 +17,7 @@ from onepass.base import Learner, ModelFileError, Stage
 from onepass.base.binding import Bound
 from onepass.base.engine import Piece
 from onepass.base.estimator import are_named
+from onepass.base.explaining import Explanation
 from onepass.base.inputs import BLOCK_ROWS, Rows, one_row, rows_of
 from onepass.base.knowledge import WHOLE, Door
 from onepass.base.offering import offered_if
@@ -352,6 +353,22 @@ class Pipeline(_BaseComposition):
     def _scores_one(self, x: Any, states: list[Any]) -> Array:
         """The scores of one example, (1, width)."""
         return self.learner._scores(self._seen(one_row(x), states), states[-1])
+
+    @_learner_has("explain_one")
+    def explain_one(self, x: Any, label: Any = None) -> Explanation:
+        """What each feature adds to the score of one example, exactly: that of the label that is predicted, or of another one.
+
+        Features are called what they are called before the stages, also where these hash: a column by what went into it.
+        """
+        return self._read(lambda states: self._explained(one_row(x), states, label))
+
+    def _explained(self, X: Any, states: list[Any], label: Any) -> Explanation:
+        called: Any = None
+        for stage, state in zip(self.stages, states, strict=False):
+            seen = stage._seen_by(state, X)
+            called = stage._called(state, X, called)
+            X = seen
+        return self.learner._explained(X, states[-1], label, called)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The accuracy of a classifier, or R^2 of a regressor."""
