@@ -232,6 +232,7 @@ def naive_many(scores: Any, labels: Any) -> Any:
 
 
 @pytest.mark.plain
+@pytest.mark.compiled
 @pytest.mark.parametrize("K", [3, 5, FEW, FEW + 1])
 def test_many_classes_by_the_formula(K: int) -> None:
     rng = np.random.default_rng(K)
@@ -252,6 +253,7 @@ def grown_to(K: int) -> Any:
 
 
 @pytest.mark.plain
+@pytest.mark.compiled
 @pytest.mark.parametrize("K", [3, FEW, FEW + 2])
 def test_labels_that_come_bring_their_numbers(K: int) -> None:
     """Whichever way the stream is cut; and what there was stays with its label."""

@@ -111,6 +111,7 @@ def test_parts_add_up_in_all_variants(name: str, task: str, way: str) -> None:
 
 
 @pytest.mark.plain
+@pytest.mark.compiled
 def test_linear_parts_are_weights_times_values() -> None:
     model = PAClassifier().fit(X, THREE)
     explanation = model.explain_one(X[0], 2)
@@ -143,6 +144,8 @@ def test_pamo_shows_itself(model: Any) -> None:
         assert part == pytest.approx(w @ won[:, j + 1] * rows[0, j + 1] / norms[0, 0])
 
 
+@pytest.mark.plain
+@pytest.mark.compiled
 def test_many_classes_of_pamo_have_weights_each() -> None:
     model = PAMOClassifier(6, random_state=1, average=True).fit(X, THREE)
     assert model.weights_.shape == (3, 6)
@@ -201,6 +204,8 @@ def test_features_are_called_what_the_user_calls_them(name: str) -> None:
     assert some <= set(model.explain_one(examples[0]).contributions)
 
 
+@pytest.mark.plain
+@pytest.mark.compiled
 def test_words_are_named_by_their_columns() -> None:
     """What a word alone adds is in the column that is called after it."""
     stage = Text(ngrams=2, letters=(2, 3))

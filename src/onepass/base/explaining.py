@@ -55,6 +55,14 @@ class Explained(Learner):
         state: (width, entries), so that weights times entries are the scores."""
         raise NotImplementedError
 
+    def _watched(self, state: State) -> dict[str, Array]:
+        """Copies of what a step may change, "w" first."""
+        raise NotImplementedError
+
+    def _along(self, X: Any, state: State) -> Array:
+        """The vector that "w" is multiplied with, for one row."""
+        raise NotImplementedError
+
     def explain_one(self, x: Any, label: Any = None) -> Explanation:
         """What each feature adds to the score of one example, exactly: that of the label that is predicted, or of another one."""
         return self._read(lambda state: self._explained(one_row(x), state, label))

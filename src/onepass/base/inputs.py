@@ -153,6 +153,10 @@ class Rows:
             csr = (times * self._indptr, indices, times * self.width)
         return Rows(values, csr, names, sound=self._sound)
 
+    def augmented(self, bias: Any) -> Any:
+        """The only row, dense, behind the constant feature."""
+        return np.append(bias, self.data.toarray()[0] if self.sparse else self.data[0]).astype(bias.dtype)
+
     def values(self, t: int) -> Any:
         """The stored numbers of row t."""
         return self._values[self._indptr[t] : self._indptr[t + 1]] if self.sparse else self._values[t]

@@ -327,6 +327,12 @@ class _MaxOut(Explained):
         weights = self._best(state, "W" if state.form == "multiclass" else "w").copy()
         return weights[None] if state.form == "binary" else weights
 
+    def _watched(self, state: State) -> dict[str, Array]:
+        return {"w": self.weights_, "U": self.hyperplanes_}
+
+    def _along(self, X: Any, state: State) -> Array:
+        return self._embedded(X, state)[0][0]
+
     def embed(self, X: Any) -> Array:
         """The embedding of each row, (n, dimensions), scaled to unit norm, by `hyperplanes_`."""
         return self._read(lambda state: self._embedded(X, state)[0])

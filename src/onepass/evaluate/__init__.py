@@ -6,6 +6,7 @@ from onepass.evaluate.comparison import Comparison, compare
 from onepass.evaluate.online import Prequential, prequential
 from onepass.evaluate.regret import Regret, regret
 from onepass.evaluate.tally import Curve
+from onepass.evaluate.trace import Step, trace
 from onepass.evaluate.tuning import Candidate, Tuning, standard_grid, tune
 
 __all__ = [
@@ -14,10 +15,12 @@ __all__ = [
     "Curve",
     "Prequential",
     "Regret",
+    "Step",
     "Tuning",
     "compare",
     "prequential",
     "regret",
     "standard_grid",
+    "trace",
     "tune",
 ]

@@ -45,6 +45,12 @@ class LinearModel(Explained):
     def _linear_at(self, x: Array, places: Array, state: State) -> Array:
         return self._weights_of(state, places).reshape(-1, len(places))
 
+    def _watched(self, state: State) -> dict[str, Array]:
+        return {"w": self._weights_of(state, slice(state.n_features + 1)).copy()}
+
+    def _along(self, X: Any, state: State) -> Array:
+        return self._rows(X, state).augmented(state.dtype.type(self.fit_intercept))
+
     @property
     def coef_(self) -> Array:
         """The weights that predict: (1, d) for two classes, (K, d) for more classes or labels, (d,) for regression."""
