@@ -20,7 +20,7 @@ from onepass.base.engine import Piece
 from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows
 from onepass.base.knowledge import Door
-from onepass.base.offering import offered_if
+from onepass.base.offering import offered_if, refuse
 from onepass.base.parameters import parameter, parametric
 from onepass.base.saving import pack_steps, pack_value, unpack_value, write
 from onepass.base.state import Array
@@ -196,7 +196,7 @@ class ActiveLearner(Locked, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def __getattr__(self, name: str) -> Any:
         """Fitted attributes are those of the learner."""
         if name.startswith("_") or not name.endswith("_") or "learner_" not in vars(self):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            refuse(self, name)
         return getattr(self.learner_, name)
 
     def _model(self) -> Any:

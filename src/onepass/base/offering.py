@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from inspect import getattr_static
 from types import MethodType
-from typing import Any
+from typing import Any, NoReturn
 
 
 def offered_if(check: Callable[[Any], object]) -> Any:
     """Decorate a method that is there only if `check(self)` raises no AttributeError. That error is what users see: unlike the one of
     scikit-learn's `available_if`, it can say what to do. `hasattr` is False all the same."""
     return partial(_Offered, check)
+
+
+def refuse(owner: Any, name: str) -> NoReturn:
+    """The AttributeError for what is not there. Where a class has `__getattr__`, Python asks that, and forgets the error of a method
+    that is not offered."""
+    method = getattr_static(type(owner), name, None)
+    if isinstance(method, _Offered):
+        method.__get__(owner)
+    raise AttributeError(f"{type(owner).__name__!r} object has no attribute {name!r}")
 
 
 class _Offered:

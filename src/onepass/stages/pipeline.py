@@ -20,7 +20,7 @@ from onepass.base.estimator import are_named
 from onepass.base.explaining import Explanation
 from onepass.base.inputs import BLOCK_ROWS, Rows, one_row, rows_of
 from onepass.base.knowledge import WHOLE, Door
-from onepass.base.offering import offered_if
+from onepass.base.offering import offered_if, refuse
 from onepass.base.saving import pack_steps, write
 from onepass.base.state import Array
 from onepass.base.tasks import table_door
@@ -115,7 +115,7 @@ class Pipeline(_BaseComposition):
     def __getattr__(self, name: str) -> Any:
         """Fitted attributes: of the features from the first step, all others from the learner."""
         if name.startswith("_") or not name.endswith("_"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            refuse(self, name)
         first = name in ("n_features_in_", "feature_names_in_")
         return getattr(self.steps[0][1] if first else self.learner, name)
 
