@@ -29,6 +29,19 @@ class Explanation:
         What the constant feature adds.
     contributions : dict
         What each feature of the example adds, by its name or the number of its column, the largest first.
+
+    Examples
+    --------
+    >>> from onepass import PAClassifier
+    >>> model = PAClassifier()
+    >>> model.learn_one({"free": 1, "offer": 1}, "spam")
+    >>> model.learn_one({"meeting": 1, "noon": 1}, "ham")
+    >>> model.learn_one({"free": 1, "prize": 1}, "spam")
+    >>> model.explain_one({"free": 1, "noon": 1})
+    free             +0.4444
+    noon             -0.3333
+    (bias)           +0.1111
+    score of 'spam'  +0.2222
     """
 
     label: Any
