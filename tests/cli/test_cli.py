@@ -370,6 +370,25 @@ def test_scores_and_output(libsvm: Path, tmp_path: Path) -> None:
     assert labels == ["1" if score >= 0 else "-1" for score in scores]
 
 
+def test_probabilities(table: Path, tmp_path: Path) -> None:
+    good("learn", table, "--proba", "--save", tmp_path / "model")
+    header, *lines = good("predict", tmp_path / "model", table, "--proba").stdout.splitlines()
+    assert header == "no\tyes"
+    model = onepass.load(tmp_path / "model")
+    with table.open() as file:
+        rows = [{name: float(row[name]) for name in "abc"} for row in csv.DictReader(file)]
+    chances = [[float(chance) for chance in line.split("\t")] for line in lines]
+    np.testing.assert_allclose(chances, [list(model.predict_proba_one(row).values()) for row in rows], rtol=1e-12)
+    assert "contradict" in failed(2, "predict", tmp_path / "model", table, "--proba", "--scores")
+    assert "leave --proba out" in failed(2, "learn", table, "--proba", "--resume", tmp_path / "model")
+
+
+def test_probabilities_that_were_not_learned(table: Path, tmp_path: Path) -> None:
+    good("learn", table, "--save", tmp_path / "model")
+    assert "onepass learn --proba" in failed(2, "predict", tmp_path / "model", table, "--proba")
+    assert "--proba is for classes" in failed(2, "learn", table, "--label", "a", "--drop", "class", "--proba")
+
+
 def test_columns_are_found_by_name(table: Path, tmp_path: Path) -> None:
     good("learn", table, "--save", tmp_path / "model")
     with table.open() as file:

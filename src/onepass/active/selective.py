@@ -12,7 +12,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
-from sklearn.utils.metaestimators import available_if
 
 from onepass.active.passes import Pass, check_unasked, examples, last_of, margin_of
 from onepass.base import Classifier, ModelFileError
@@ -21,6 +20,7 @@ from onepass.base.engine import Pieces
 from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows
 from onepass.base.knowledge import Door
+from onepass.base.offering import offered_if, refuse
 from onepass.base.parameters import parameter, parametric
 from onepass.base.saving import Saved, pack_steps, pack_value, unpack_value
 from onepass.base.state import Array
@@ -36,7 +36,7 @@ LEARNED = ("learner_", "_seed", "_ahead", "seen_", "asked_")  # all that learnin
 
 
 def _learner_has(name: str) -> Any:
-    return available_if(lambda self: hasattr(vars(self).get("learner_", self.learner), name))
+    return offered_if(lambda self: getattr(vars(self).get("learner_", self.learner), name))
 
 
 @parametric
@@ -196,7 +196,7 @@ class ActiveLearner(Saved, Locked, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     def __getattr__(self, name: str) -> Any:
         """Fitted attributes are those of the learner."""
         if name.startswith("_") or not name.endswith("_") or "learner_" not in vars(self):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            refuse(self, name)
         return getattr(self.learner_, name)
 
     def _model(self) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -298,6 +298,13 @@ class Estimator(Saved, Locked, BaseEstimator):
         """Dicts of features as CSR rows, and the names that are new; without `grow` those count for nothing."""
         names = self._check_named_features(state)
         return rows_by_name(examples, names, state.n_features, grow=grow, missing=self._takes_missing)
+
+    def _names_for(self, X: Any, state: State) -> Sequence[Any]:
+        """What the columns of X are called: names, also of features that are new, or numbers."""
+        if state.names is None:
+            return range(max(state.n_features, X.shape[1]))
+        newcomers = self._named_rows(X, state, grow=True)[1] if are_named(X) else []
+        return [*state.names.first(state.n_features), *newcomers]
 
     # --- refusals ---
 

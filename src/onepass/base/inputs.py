@@ -175,6 +175,10 @@ class Rows:
         indices[places], values[places] = self._indices, self._values
         return Rows(values, (indptr.astype(self._indptr.dtype), indices, self.width), self.names, sound=True, named=self.named)
 
+    def augmented(self, bias: Any) -> Any:
+        """The only row, dense, behind the constant feature."""
+        return np.append(bias, self.data.toarray()[0] if self.sparse else self.data[0]).astype(bias.dtype)
+
     def values(self, t: int) -> Any:
         """The stored numbers of row t."""
         return self._values[self._indptr[t] : self._indptr[t + 1]] if self.sparse else self._values[t]

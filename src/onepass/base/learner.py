@@ -117,9 +117,9 @@ class Learner(Riverine, Engine):
             kind, life = HALF_LIFE, float(self.average)  # type: ignore[arg-type]
         return 0.0, 0.0, kind, life
 
-    def _averaged(self, state: State, name: str) -> Array:
-        """An array of the state as predictions see it: its average, where there is one."""
-        arrays = state.arrays
+    def _averaged(self, state: State, name: str, places: Any = slice(None)) -> Array:
+        """An array of the state as predictions see it, or some places of its last axis: its average, where there is one."""
+        arrays = {key: array[..., places] if key.rpartition(".")[2] == name else array for key, array in state.arrays.items()}
         if f"pocket.{name}" in arrays:
             return arrays[f"pocket.{name}"]
         scaled = state.fields[name].additive and "scale" in state.fields

@@ -222,6 +222,7 @@ def unpack_state(
         arrays={name: array.copy() for name, array in arrays.items()},
     )
     state.measure_capacities()
+    state.add_late()
     flaw = "it names a feature twice" if state.names is not None and not state.names.are_unique() else state.flaw()
     if flaw is not None:
         raise ModelFileError(f"The model file is damaged: {flaw}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -55,9 +55,14 @@ class Stage(TransformerMixin, Estimator):
         """How many columns rows have after the stage."""
         return state.n_features
 
-    def _names_after(self, names: list[str]) -> list[str]:
+    def _names_after(self, names: Sequence[Any]) -> Sequence[Any]:
         """What features are called after the stage, given what they are called before."""
         return names
+
+    def _called(self, state: State, X: Any, names: Any) -> Any:
+        """What the columns of one example are called after the stage, by their numbers, given what they are called before; None for
+        its own names."""
+        return self._names_after(self._names_for(X, state) if names is None else names)
 
     def _out(self, state: State, rows: Rows) -> Any:
         """An array for the numbers of rows after the stage."""

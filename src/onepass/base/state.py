@@ -13,6 +13,7 @@ from scipy.special import ndtri
 from onepass.base.labels import Array as Array
 from onepass.base.labels import check_labels
 from onepass.base.names import Names
+from onepass.compiled.calibration import FEW
 from onepass.compiled.loop import UPDATES, T
 from onepass.compiled.targets import MEAN, deviation
 
@@ -22,11 +23,11 @@ class Field:
     """The role of one array of a state.
 
     `axes` names its axes: "features" (one entry more than there are features, slot 0 being the bias), "classes", "ranks" (one entry
-    more than there are classes, slot 0 being a threshold), "one", a size that the learner gives, "candidates" (in front of all others),
-    a number, or an axis that grows when it is full. New entries are `start` (of a square matrix, those on its diagonal; the others are
-    zero), or drawn: "uniform" from U(-0.1, 0.1), "normal" from N(0, 1); with `fan_in` the rows of features are divided by the root of
-    how many were known at the first example. `exact` numbers are float64 whatever the type of the data (counts and sums), and `whole`
-    ones int64.
+    more than there are classes, slot 0 being a threshold), "terms" (as many while classes are few, else slot 0 alone), "one", a size
+    that the learner gives, "candidates" (in front of all others), a number, or an axis that grows when it is full. New entries are
+    `start` (of a square matrix, those on its diagonal; the others are zero), or drawn: "uniform" from U(-0.1, 0.1), "normal" from
+    N(0, 1); with `fan_in` the rows of features are divided by the root of how many were known at the first example. `exact` numbers are
+    float64 whatever the type of the data (counts and sums), and `whole` ones int64.
 
     `additive` says that the scores are linear in the array and that it changes by the verbs for weights only, so that it can be
     averaged lazily; the other arrays beside it are then taken as they are. Where no array is additive, all are blended as wholes.
@@ -38,6 +39,8 @@ class Field:
 
     `fades` says that the array makes the past count for the more, the longer it is (a covariance, a sum of squares, a clock): who
     forgets the past begins it anew, and keeps the others.
+
+    `late` says that files from before there was the array go on with fresh entries.
 
     `turn` says what becomes of the array when a third label comes, and the form for two classes turns into that for many. An array
     that then has an axis for the classes is split: a becomes -a/2 and a/2, so that scores differ as before; "copy" gives a to both. One
@@ -56,6 +59,7 @@ class Field:
     turn: str | None = None
     beside: bool = False
     fades: bool = False
+    late: bool = False
 
     @property
     def square(self) -> bool:
@@ -248,14 +252,16 @@ class State:
         k = int(np.searchsorted(self.classes, label)) if order else 0
         arrays = {}
         for name, array in self.arrays.items():
-            arrays[name] = array.copy()
+            array = array.copy()
             axes = self._axes(name)
             for i, axis in enumerate(axes):
-                if axis in ("classes", "ranks"):
+                if axis == "terms" and order >= FEW:
+                    array = array.take([0], axis=i)
+                elif axis in ("classes", "ranks", "terms"):
                     extent = dict(zip(axes, array.shape, strict=True))
                     fresh = self._entries(name, {**extent, axis: 1}, first=order)
-                    place = k + (axis == "ranks")
-                    arrays[name] = np.ascontiguousarray(np.insert(array, place, fresh.take(0, axis=i), axis=i))
+                    array = np.insert(array, k + (axis != "classes"), fresh.take(0, axis=i), axis=i)
+            arrays[name] = np.ascontiguousarray(array)
         classes = np.array([*known[:k], label, *known[k:]])
         return self._but(classes=classes, arrays=arrays), k
 
@@ -335,6 +341,12 @@ class State:
             expected[name] = (dtype, self.arrays[plain].shape if plain in self.arrays else shape)
         return expected
 
+    def add_late(self) -> None:
+        """Add fresh arrays for those that a file does not have yet."""
+        for name, role in self.fields.items():
+            if role.late and name not in self.arrays:
+                self.arrays[name] = self._entries(name, self._extent())
+
     def measure_capacities(self) -> None:
         """Take the sizes of the axes that grow from the arrays of a file."""
         for name, role in self.fields.items():
@@ -359,7 +371,8 @@ class State:
 
     def _extent(self) -> dict[str, int]:
         classes = 0 if self.classes is None else len(self.classes)
-        known = {"one": 1, "features": self.n_features + 1, "classes": classes, "ranks": classes + 1}
+        terms = classes + 1 if classes <= FEW else 1
+        known = {"one": 1, "features": self.n_features + 1, "classes": classes, "ranks": classes + 1, "terms": terms}
         return {**self.sizes, **self.capacities, **known}
 
     def _entries(self, name: str, extent: dict[str, int], first: int = 0) -> Array:

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from onepass.base.binding import Bound
@@ -21,14 +20,22 @@ from onepass.base.inputs import Rows, named_values, one_row
 from onepass.base.knowledge import Door, Start
 from onepass.base.labels import Coded, check_labels, classes_of, declared_classes, encode_labels, label_array
 from onepass.base.learner import Learner
+from onepass.base.offering import offered_if
 from onepass.base.parameters import NOT_NEGATIVE, among, parameter, parametric
 from onepass.base.state import Array, Field, State
+from onepass.compiled.calibration import OFFSET, RESERVE, calibrate_binary, calibrate_multiclass, probabilities
 from onepass.compiled.calibration import START as PLATT_START
-from onepass.compiled.calibration import calibrate_binary, calibrate_multiclass, probabilities
 from onepass.compiled.checks import balance
 from onepass.compiled.loop import Weights
 from onepass.compiled.losses import ManyClasses, Targets, TwoClasses
 from onepass.compiled.targets import Standardised
+
+# What probabilities take: the numbers that all classes share, and those of each (`compiled/calibration.py`).
+PLATT = {
+    "platt": Field("5", start=PLATT_START, exact=True, beside=True),
+    "platt_classes": Field("classes terms", exact=True, beside=True, late=True),
+    "platt_squares": Field("classes terms", start=RESERVE, exact=True, beside=True, late=True),
+}
 
 
 @parametric
@@ -86,8 +93,8 @@ class Classifier(Labelled):
     calibrate: bool = parameter(
         False,
         "boolean",
-        text="Whether to learn probabilities along the way, for `predict_proba`: by an online Platt step on the score that each"
-        " example had before it was learned from.",
+        text="Whether to learn probabilities along the way, for `predict_proba`: by an online logistic regression on the scores that"
+        " each example had before it was learned from.",
     )
 
     def decision_function(self, X: Any) -> Array:
@@ -131,12 +138,12 @@ class Classifier(Labelled):
             return None
         return labels[int(scores.argmax()) if scores.size > 1 else int(scores.item() >= 0)]
 
-    @available_if(lambda self: self._gives_probabilities())
+    @offered_if(lambda self: self._check_probabilities())
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class, a column a class, where `calibrate` is set."""
         return self._read(lambda state: self._chances(self._scores(X, state), state))
 
-    @available_if(lambda self: self._gives_probabilities())
+    @offered_if(lambda self: self._check_probabilities())
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         """The probability of each class by label, where `calibrate` is set; empty while no label is known."""
         if self._latest() is None:
@@ -150,6 +157,13 @@ class Classifier(Labelled):
     def _gives_probabilities(self) -> bool:
         return self.calibrate
 
+    def _check_probabilities(self) -> None:
+        if not self._gives_probabilities():
+            name = type(self).__name__
+            raise AttributeError(
+                f"This {name} has no probabilities: they are learned along the way if it is made so, by {name}(calibrate=True)."
+            )
+
     def _chances(self, scores: Array, state: State) -> Array:
         """The probability of each class, from scores; the only label there is has all of it."""
         assert state.classes is not None
@@ -158,15 +172,17 @@ class Classifier(Labelled):
     def _probabilities(self, scores: Array, state: State) -> Array:
         assert state.classes is not None
         out = np.empty((len(scores), len(state.classes)))
-        probabilities(state.arrays["platt"], scores, out)
+        probabilities(state.arrays["platt"], state.arrays["platt_classes"], scores, out)
         return out
 
     def _after(self, state: State, scores: Array, codes: Array, gate: Any, chances: Array) -> None:
-        if "platt" in state.arrays:
-            step = calibrate_binary if state.form == "binary" else calibrate_multiclass
-            step(state.arrays["platt"], scores, codes, gate.values, chances)
-        elif len(chances):
-            chances[:] = self._probabilities(scores, state)
+        if "platt" not in state.arrays:
+            if len(chances):
+                chances[:] = self._probabilities(scores, state)
+        elif state.form == "binary":
+            calibrate_binary(state.arrays["platt"], scores, codes, gate.values, chances)
+        else:
+            calibrate_multiclass(*(state.arrays[name] for name in PLATT), scores, codes, gate.values, chances)
 
     # --- what the base asks ---
 
@@ -174,8 +190,7 @@ class Classifier(Labelled):
         counts = (
             {"class_counts": Field("classes", whole=True, beside=True, fades=True)} if self.class_weight == "balanced" else {}
         )
-        platt = {"platt": Field("5", start=PLATT_START, exact=True, beside=True)} if self.calibrate else {}
-        return {**super()._fields_of_options(), **counts, **platt}
+        return {**super()._fields_of_options(), **counts, **(PLATT if self.calibrate else {})}
 
     def _width(self, state: State) -> int:
         assert state.classes is not None
@@ -235,8 +250,13 @@ class Classifier(Labelled):
         return state.with_class(target)
 
     def _turned(self, state: State) -> State:
-        """A state of two classes in the form for many."""
-        return state.turn(self._layout("multiclass"))
+        """A state of two classes in the form for many, where offsets belong to classes."""
+        state = state.turn(self._layout("multiclass"))
+        if "platt" in state.arrays:
+            offset = state.arrays["platt"][OFFSET]
+            state.arrays["platt_classes"][:, 0] = -offset / 2, offset / 2
+            state.arrays["platt"][OFFSET] = 0
+        return state
 
     def _check_classes(self, state: State, classes: Any) -> None:
         assert state.classes is not None

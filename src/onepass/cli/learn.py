@@ -28,6 +28,7 @@ DECIDED = {
     "scale": "--scale",
     "classes": "--classes",
     "task": "--task",
+    "proba": "--proba",
     "seed": "--seed",
     "missing": "--missing",
     "text": "--text",
@@ -44,6 +45,7 @@ DECIDED = {
 @MISSING
 @TASK
 @click.option("--classes", type=Names(), metavar="LABELS", help="All labels: a,b.  [default: new ones may appear at any time]")
+@click.option("--proba", is_flag=True, help="Learn probabilities, too, for `onepass predict --proba`.")
 @click.option("--test", metavar="FILE", help="Data to predict afterwards.")
 @click.option("--save", type=Target(), metavar="MODEL", help="Where to write the model; Ctrl-C saves what was learned so far.")
 @click.option("--checkpoint", type=Duration(), metavar="TIME", help="How often to save on the way: 30s, 5m, 1h.")
@@ -69,6 +71,7 @@ def learn(
     scale: str,
     task: str | None,
     classes: tuple[str, ...] | None,
+    proba: bool,
     test: str | None,
     save: Path | None,
     checkpoint: float | None,
@@ -129,6 +132,10 @@ def learn(
         if model is None:
             if guessed:
                 _question(first.y, stream)
+            if proba:
+                if task == "regression":
+                    raise click.UsageError("--proba is for classes; say --task classification if the labels are some.", context)
+                given["calibrate"] = True
             labels = None if classes is None else classes_from(first.y, classes)
             known = about(first, options)
             for name in set(known.get("text", ())) - set(options["text"]):

@@ -20,14 +20,26 @@ from onepass.cli.output import metric, plain
 @reading
 @click.option("--no-label", is_flag=True, help="DATA has no column for the label.")
 @click.option("--scores", is_flag=True, help="Print scores instead of labels; those of several classes are separated by tabs.")
+@click.option(
+    "--proba", is_flag=True, help="Print a column of probabilities for each class, under its label, separated by tabs."
+)
 @click.option("--output", type=Target(), metavar="FILE", help="Where to write.  [default: standard output]")
 @click.pass_context
 def predict(
-    context: click.Context, /, model: str, data: str, no_label: bool, scores: bool, output: Path | None, **options: Any
+    context: click.Context,
+    /,
+    model: str,
+    data: str,
+    no_label: bool,
+    scores: bool,
+    proba: bool,
+    output: Path | None,
+    **options: Any,
 ) -> None:
     """Predict each example of DATA with a saved MODEL, and print one line for each.
 
-    The model knows its columns and its label. If the data has labels, the error of the predictions is printed on standard error.
+    The model knows its columns and its label. --proba takes a model of `onepass learn --proba`. If the data has labels, the error of the
+    predictions is printed on standard error.
     """
     import onepass
     from onepass.cli.fitting import Errors, fills, predictions, width_of
@@ -38,6 +50,10 @@ def predict(
     task = task_of_model(learned)
     if scores and task == "regression":
         raise click.UsageError("--scores is for classifiers; a regressor predicts its score.")
+    if proba and scores:
+        raise click.UsageError("--scores and --proba contradict each other.")
+    if proba and not hasattr(learned, "predict_proba"):
+        raise click.UsageError(f"{model} has no probabilities; learn it with: onepass learn --proba")
     origin = origin_of(learned)
     options = as_before(context, origin, options) | {"missing": "keep" if fills(learned) else "error"}
     options["features"] = width_of(learned, options["features"])
@@ -45,8 +61,11 @@ def predict(
         options["label"] = False
     errors = Errors(task)
     with opened(data, task, options) as stream, click.open_file(str(output or "-"), "w") as file:
+        if proba:
+            file.write(f"{plain(learned.classes_.tolist())}\n")
+        answer = learned.predict_proba if proba else learned.decision_function if scores else None
         for X, y, predicted in predictions(learned, stream, lambda: check_columns(origin, stream)):
-            values = learned.decision_function(X) if scores else predicted
+            values = predicted if answer is None else answer(X)
             file.writelines(f"{plain(value)}\n" for value in values.tolist())
             if y is not None:
                 errors.add(y, predicted)

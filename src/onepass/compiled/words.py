@@ -203,6 +203,22 @@ def bag(keys: Any, how: Any, documents: Any, totals: Any, taught: Any, normed: A
     return used
 
 
+INSIDE = 3  # of a character that began before
+
+
+@entry_point
+def ngrams_of(data: Any, seed: Any, orders: Any, letters: Any, columns: Any, kinds: Any, keys: Any) -> Any:
+    """Write the kind of the character that begins at each byte of a text, and the keys of its n-grams; how many there are."""
+    i = 0
+    for j in range(len(data)):
+        kinds[j] = INSIDE
+    while i < len(data):
+        _, kinds[i], length = character(data, i, len(data))
+        i += length
+    found = np.empty(len(data) + 2, np.uint64)
+    return gather(data, 0, len(data), seed, orders, letters, columns, found, keys)
+
+
 @entry_point
 def bags(
     data: Any,

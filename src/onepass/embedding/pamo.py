@@ -24,14 +24,15 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from onepass.base import Classifier, Field, Learner, Regressor, SelfTuning, State
+from onepass.base import Classifier, Field, Regressor, SelfTuning, State
+from onepass.base.explaining import Explained
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.parameters import COUNT, NOT_NEGATIVE, POSITIVE, among, parameter, parametric
 from onepass.base.state import Array
 from onepass.compiled.borrow import borrowed, keep_alive
 from onepass.compiled.compiler import entry_point, routine
 from onepass.compiled.hedge import candidates, part, side_by_side
-from onepass.compiled.rows import add_outer, project, row, unit
+from onepass.compiled.rows import DenseRows, add_outer, project, row, unit
 from onepass.compiled.rules import PASSIVE, UPDATED, blend, learn, mix, rival, score, scratch
 
 LARGEST, NEAREST = 0, 1
@@ -256,7 +257,7 @@ def _(s: Any, i: Any) -> Any:
 
 
 @parametric
-class _MaxOut(Learner):
+class _MaxOut(Explained):
     """What PAMO's classifier and regressor share: the embedding."""
 
     dimensions: int = parameter(64, COUNT, matters=True, text="The number h of dimensions of the embedding.")
@@ -298,30 +299,86 @@ class _MaxOut(Learner):
     def _settings(self) -> tuple[float, bool, int]:
         return float(self.alpha), self.variant == "II", SELECT[self.select]
 
-    def _embedding(self, state: State) -> Array:
-        return self._averaged(state, "U")
+    # --- what users read ---
+
+    def _shares(self, state: State) -> Array:
+        """The share of each candidate in the scores."""
+        return state.arrays.get("shares", np.ones(1))
+
+    def _candidates_of(self, state: State, name: str) -> Array:
+        """An array as predictions see it, an entry a candidate."""
+        array = self._averaged(state, name)
+        return array if "shares" in state.arrays else array[None]
+
+    def _best(self, state: State, name: str) -> Array:
+        return self._candidates_of(state, name)[self._shares(state).argmax()]
+
+    @property
+    def hyperplanes_(self) -> Array:
+        """The hyperplanes u_ij, (dimensions, hyperplanes, d+1), the constant feature first; the average's, where there is one, and with
+        C="auto" those of the value of C that has the largest share."""
+        state = self._attribute("hyperplanes_")
+        U = self._best(state, "U")[: state.n_features + 1]
+        return np.ascontiguousarray(U.reshape(len(U), self.hyperplanes, self.dimensions).T)
+
+    @property
+    def weights_(self) -> Array:
+        """The weights of the linear model on the embedding: (1, dimensions) for two classes, (K, dimensions) for more, (dimensions,)
+        for regression; of the same model as `hyperplanes_`."""
+        state = self._attribute("weights_")
+        weights = self._best(state, "W" if state.form == "multiclass" else "w").copy()
+        return weights[None] if state.form == "binary" else weights
+
+    def _watched(self, state: State) -> dict[str, Array]:
+        return {"w": self.weights_, "U": self.hyperplanes_}
+
+    def _along(self, X: Any, state: State) -> Array:
+        return self._embedded(X, state)[0][0]
 
     def embed(self, X: Any) -> Array:
-        """The embedding of each row, (n, dimensions), scaled to unit norm; the average's, where there is one, and with C="auto" that
-        of the value of C that has the largest share."""
-        state = self._readable()
+        """The embedding of each row, (n, dimensions), scaled to unit norm, by `hyperplanes_`."""
+        return self._read(lambda state: self._embedded(X, state)[0])
+
+    def winners(self, X: Any) -> Array:
+        """Which hyperplane gave each dimension of the embedding of each row, the first being 0: (n, dimensions)."""
+        return self._read(lambda state: self._embedded(X, state)[1])
+
+    def _embedded(self, X: Any, state: State) -> tuple[Array, Array]:
         rows = self._rows(X, state)
         bound = self._bind_for(rows.width, state)
-        U = self._embedding(bound.state)
-        out = np.empty((rows.n, state.sizes["dimensions"]), state.dtype)
+        U, shape = self._best(bound.state, "U"), (rows.n, state.sizes["dimensions"])
+        z, winner, norm = np.empty(shape, state.dtype), np.empty(shape, np.int64), np.empty(rows.n, state.dtype)
         for start, stop in rows.blocks():
-            embed_rows(U, rows.block(start, stop, state.dtype, bound.bias), out[start:stop])
-        return out
+            block = rows.block(start, stop, state.dtype, bound.bias)
+            embed_rows(U, block, z[start:stop], winner[start:stop], norm[start:stop])
+        return z, winner
+
+    def _linear_at(self, x: Array, places: Array, state: State) -> Array:
+        """Near x the pieces that won are all that there is: the score is sum_i w_i u_i . x / (|x| |z|), u_i being the winner of i."""
+        h = state.sizes["dimensions"]
+        row_, total = DenseRows(x[None, 1:].astype(state.dtype), state.dtype.type(x[0])), 0.0
+        weights = self._candidates_of(state, "W" if state.form == "multiclass" else "w")
+        for share, U, w in zip(self._shares(state), self._candidates_of(state, "U"), weights, strict=True):
+            own = np.ascontiguousarray(U[places])
+            z, winner, norm = np.empty((1, h), U.dtype), np.empty((1, h), np.int64), np.empty(1, U.dtype)
+            embed_rows(own, row_, z, winner, norm)
+            won = own[:, winner[0] * h + np.arange(h)].astype(np.float64)
+            total = total + share * (w.reshape(-1, h) @ won.T) / norm[0]
+        length = np.sqrt(x @ x)
+        return np.asarray(total / (length if length > 0 else 1.0))
 
 
 @entry_point
-def embed_rows(U: Any, X: Any, out: Any) -> Any:
+def embed_rows(U: Any, X: Any, out: Any, winner: Any, norm: Any) -> Any:
+    """The embeddings of rows, scaled to unit norm, the pieces that won, and the norms before."""
     own = work_space(U, out[0], 1)
     s = borrowed(own)
     for t in range(len(out)):
         embed(U, row(X, t), s)
+        norm[t] = s.norm[0]
         for i in range(out.shape[1]):
             out[t, i] = s.z[i] / s.norm[0]
+            winner[t, i] = np.int64(s.winner[i])
     keep_alive(own)
 
 
@@ -368,6 +425,19 @@ class PAMOClassifier(Classifier, SelfTuning, _MaxOut):
     >>> X, y = [[-1, -1], [-1, 1], [1, -1], [1, 1]], [0, 1, 1, 0]
     >>> PAMOClassifier(dimensions=8, max_iter=50, random_state=0).fit(X, y).predict(X)
     array([0, 1, 1, 0])
+
+    What was learned can be read. The score of a row is that of its embedding; which hyperplanes won says where the row is, and there
+    the score is linear in its features:
+
+    >>> model = PAMOClassifier(dimensions=8, max_iter=50, random_state=0).fit(X, y)
+    >>> model.hyperplanes_.shape, model.weights_.shape, model.winners(X).shape
+    ((8, 2, 3), (1, 8), (4, 8))
+    >>> import numpy as np
+    >>> np.allclose(model.embed(X) @ model.weights_[0], model.decision_function(X))
+    True
+    >>> explanation = model.explain_one([1.0, -1.0])
+    >>> explanation.label, bool(np.isclose(explanation.bias + sum(explanation.contributions.values()), explanation.score))
+    (1, True)
     """
 
     C: float | str = parameter(  # type: ignore[assignment]
@@ -392,10 +462,6 @@ class PAMOClassifier(Classifier, SelfTuning, _MaxOut):
         Record, weights = (Binary, "w") if state.form == "binary" else (Multiclass, "W")
         record = Record(arrays["U"], arrays[weights], C, C_r, alpha, float(self.epsilon), always, select)
         return self._hedged(record, self._task(state), arrays)
-
-    def _embedding(self, state: State) -> Array:
-        U = super()._embedding(state)
-        return U[self.C_shares_.argmax()] if "shares" in state.arrays else U
 
 
 @parametric

@@ -8,6 +8,7 @@ from onepass.evaluate.drift import ADWIN, ErrorWindow, PageHinkley
 from onepass.evaluate.online import Prequential, prequential
 from onepass.evaluate.regret import Regret, regret
 from onepass.evaluate.tally import Curve
+from onepass.evaluate.trace import Step, trace
 from onepass.evaluate.tuning import Candidate, Tuning, standard_grid, tune
 
 __all__ = [
@@ -20,11 +21,13 @@ __all__ = [
     "PageHinkley",
     "Prequential",
     "Regret",
+    "Step",
     "Tuning",
     "compare",
     "describe",
     "prequential",
     "regret",
     "standard_grid",
+    "trace",
     "tune",
 ]

@@ -308,7 +308,7 @@ class _Trials:
             if name not in self.went_beyond:
                 self.went_beyond.append(name)
             before = tried[best].score
-            if not (score > before if self.metric in BEST_IS_HIGH else score < before):
+            if not (score > before if best_is_high(self.metric) else score < before):
                 return best
             best = len(tried) - 1
         self.at_edge.append(name)

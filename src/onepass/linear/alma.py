@@ -164,11 +164,11 @@ class ALMA(Classifier, LinearModel):
             turned.arrays[f"{kind}power"] *= 2 ** (1 - self.p)
         return turned
 
-    def _weights_now(self) -> Array:
-        state = self._attribute("coef_")
+    def _weights_of(self, state: State, places: Any) -> Array:
         theta = self._averaged(state, "U" if state.form == "multiclass" else "u").astype(np.float64)
         theta = theta[..., : state.n_features + 1] * self._averaged(state, "scale")
         norm = np.linalg.norm(theta.ravel(), self.p)
+        theta = theta[..., places]
         w = np.sign(theta) * np.abs(theta) ** (self.p - 1) / (norm ** (self.p - 2) or 1.0)
         return w.astype(state.dtype)
 

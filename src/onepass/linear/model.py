@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from onepass.base import Field, Learner, State
+from onepass.base import Field, State
+from onepass.base.explaining import Explained
 from onepass.base.state import Array
 
 
-class LinearModel(Learner):
+class LinearModel(Explained):
     """Weights `w` (one score) or `W` (a score a class), slot 0 for the intercept."""
 
     # --- what a subclass says ---
@@ -36,14 +37,27 @@ class LinearModel(Learner):
 
     # --- what users read ---
 
+    def _weights_of(self, state: State, places: Any) -> Array:
+        """The weights that predict, at some places; the intercept is at 0."""
+        return self._averaged(state, _name(state.form), places)
+
     def _weights_now(self) -> Array:
         state = self._attribute("coef_")
-        weights = self._averaged(state, _name(state.form))[..., : state.n_features + 1]
+        weights = self._weights_of(state, slice(state.n_features + 1))
         if "targets" in state.arrays:
             mean, deviation = state.units
             weights = state.dtype.type(deviation) * weights
             weights[0] += state.dtype.type(mean)
         return weights
+
+    def _linear_at(self, x: Array, places: Array, state: State) -> Array:
+        return self._weights_of(state, places).reshape(-1, len(places))
+
+    def _watched(self, state: State) -> dict[str, Array]:
+        return {"w": self._weights_of(state, slice(state.n_features + 1)).copy()}
+
+    def _along(self, X: Any, state: State) -> Array:
+        return self._rows(X, state).augmented(state.dtype.type(self.fit_intercept))
 
     @property
     def coef_(self) -> Array:

@@ -144,6 +144,6 @@ class PAMultilabel(Multilabel, PassiveAggressive, LinearModel):
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         return Ranking(arrays["W"], float(self.C), VARIANTS[self.variant])
 
-    def _weights_now(self) -> Array:
-        W = super()._weights_now()
+    def _weights_of(self, state: State, places: Any) -> Array:
+        W = super()._weights_of(state, places)
         return W[1:] - W[0]

@@ -117,9 +117,9 @@ class PAClassifier(Classifier, SelfTuning, PassiveAggressive, LinearModel):
         margins, max_loss = self._margins(state), self.update == "max_loss"
         return CostsOfMany(2.0, margins, max_loss) if state.form == "multiclass" else CostsOfTwo(1.0, margins, max_loss)
 
-    def _weights_now(self) -> Array:
-        weights = super()._weights_now()
-        return np.tensordot(self.C_shares_, weights, 1) if "shares" in self._attribute("coef_").arrays else weights
+    def _weights_of(self, state: State, places: Any) -> Array:
+        weights = super()._weights_of(state, places)
+        return np.tensordot(state.arrays["shares"], weights, 1) if "shares" in state.arrays else weights
 
     def _stakes(self, task: Any) -> Any:
         if self.costs is None:

@@ -186,6 +186,9 @@ class SecondOrder(LinearModel):
         covariance = Full(arrays["Sigma"]) if self.covariance == "full" else Diagonal(arrays["Sigma"])
         return self._Record(w, task, covariance, self._rule(arrays))
 
+    def _watched(self, state: State) -> dict[str, Array]:
+        return {**super()._watched(state), "Sigma": self.covariance_}
+
     @property
     def covariance_(self) -> Array:
         """The covariance of the weights, which all classes share: (d+1,) variances, or (d+1, d+1). The intercept comes first."""

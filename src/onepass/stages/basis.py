@@ -107,6 +107,9 @@ class RBFBasis(Stage):
         """The names of the bases: their numbers."""
         return np.array([f"basis{k}" for k in range(self._readable().sizes["bases"])], dtype=object)
 
+    def _called(self, state: State, X: Any, names: Any) -> Any:
+        return self.get_feature_names_out()
+
     def _sizes(self) -> dict[str, int]:
         return {"bases": self.count if self.centres is None else len(self.centres)}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -157,6 +157,34 @@ class Hasher(Hashing):
 
     def _transformed(self, state: State, rows: Rows, taught: Array) -> Rows:
         return rows
+
+    def _called(self, state: State, X: Any, names: Any) -> dict[int, str]:
+        called = Shared()
+        for name, value in X[0].items():
+            called.add(self._rows([{name: value}], state).data.indices.tolist(), said(name, value))
+        return called.names()
+
+
+class Shared:
+    """What columns are made of, which several features may share."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, dict[str, None]] = {}
+
+    def add(self, columns: Iterable[int], name: str) -> None:
+        for j in columns:
+            self._found.setdefault(j, {})[name] = None
+
+    def names(self) -> dict[int, str]:
+        return {j: " + ".join(names) for j, names in self._found.items()}
+
+    def __contains__(self, j: int) -> bool:
+        return j in self._found
+
+
+def said(name: str, value: Any) -> str:
+    """What a feature of a dict is called."""
+    return f"{name}={value}" if isinstance(value, str) else name
 
 
 def _entries(name: Any, series: Any) -> tuple[Any, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -155,7 +156,7 @@ class Imputer(Stage):
         state = self._attribute("mean_")
         return state.arrays["mean"][1 : state.n_features + 1].copy()
 
-    def _names_after(self, names: list[str]) -> list[str]:
+    def _names_after(self, names: Sequence[Any]) -> list[Any]:
         return [each for name in names for each in (name, f"{name}=missing")[: self._columns]]
 
     @property

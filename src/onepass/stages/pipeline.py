@@ -10,14 +10,16 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import _BaseComposition, available_if
+from sklearn.utils.metaestimators import _BaseComposition
 
 from onepass.base import Learner, ModelFileError, Stage
 from onepass.base.binding import Bound
 from onepass.base.engine import Piece, Pieces
 from onepass.base.estimator import are_named
+from onepass.base.explaining import Explanation
 from onepass.base.inputs import BLOCK_ROWS, Rows, one_row, rows_of
 from onepass.base.knowledge import WHOLE, Door
+from onepass.base.offering import offered_if, refuse
 from onepass.base.river import Riverine
 from onepass.base.saving import Saved, pack_steps
 from onepass.base.state import Array
@@ -62,7 +64,7 @@ def _length(X: Any) -> int:
 
 
 def _learner_has(name: str) -> Any:
-    return available_if(lambda self: hasattr(self.learner, name))
+    return offered_if(lambda self: getattr(self.learner, name))
 
 
 class Pipeline(Saved, Riverine, _BaseComposition):
@@ -130,7 +132,7 @@ class Pipeline(Saved, Riverine, _BaseComposition):
     def __getattr__(self, name: str) -> Any:
         """Fitted attributes: of the features from the first step, all others from the learner."""
         if name.startswith("_") or not name.endswith("_"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            refuse(self, name)
         first = name in ("n_features_in_", "feature_names_in_")
         return getattr(self.steps[0][1] if first else self.learner, name)
 
@@ -370,6 +372,22 @@ class Pipeline(Saved, Riverine, _BaseComposition):
     def _scores_one(self, x: Any, states: list[Any]) -> Array:
         """The scores of one example, (1, width)."""
         return self.learner._scores(self._seen(one_row(x), states), states[-1])
+
+    @_learner_has("explain_one")
+    def explain_one(self, x: Any, label: Any = None) -> Explanation:
+        """What each feature adds to the score of one example, exactly: that of the label that is predicted, or of another one.
+
+        Features are called what they are called before the stages, also where these hash: a column by what went into it.
+        """
+        return self._read(lambda states: self._explained(one_row(x), states, label))
+
+    def _explained(self, X: Any, states: list[Any], label: Any) -> Explanation:
+        called: Any = None
+        for stage, state in zip(self.stages, states, strict=False):
+            seen = stage._seen_by(state, X)
+            called = stage._called(state, X, called)
+            X = seen
+        return self.learner._explained(X, states[-1], label, called)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The accuracy of a classifier, or R^2 of a regressor."""

@@ -24,8 +24,8 @@ from onepass.base.stage import FLOAT64
 from onepass.base.state import Array
 from onepass.compiled.compiler import entry_point
 from onepass.compiled.loop import T
-from onepass.stages.hashing import hashes_of
-from onepass.stages.text import bags_of
+from onepass.stages.hashing import Shared, hashes_of, said
+from onepass.stages.text import bags_of, columns_of
 
 UNKNOWN, NUMBER, CATEGORY, TEXT, DATE = range(5)
 SLOTS = {NUMBER: 1, DATE: 7}  # columns of the result that are theirs alone
@@ -178,6 +178,30 @@ class Table(Stage):
         return in_order and bool(np.isin(kinds, range(5)).all()) and own == sizes.sum() and hashed in (0, self.n_features)
 
     # --- what the base asks ---
+
+    def _called(self, state: State, X: Any, names: Any) -> dict[int, str]:
+        """Own columns by their names; hashed ones by the columns of the table, and for texts the words, that alone go there."""
+        own, hashed = map(int, state.arrays["widths"])
+        x, kinds, called = {name: value for name, value in X[0].items() if not _is_missing(value)}, self.kinds_, Shared()
+        for j, name in enumerate(self.get_feature_names_out()[:own]):
+            called.add([j], name)
+
+        def added(*some: str) -> list[int]:
+            row = self._made(state, [{name: x[name] for name in some}], None).data
+            return [j for j in (row.indices.tolist() if hashed else ()) if j >= own]
+
+        for name, value in x.items():
+            if kinds.get(name) == "text":
+                seed = np.uint64(murmurhash3_32(name, positive=True))
+                for j, word in columns_of(value, seed, 1, (0, 0), hashed):
+                    called.add([own + j], f"{name}: {word}")
+            else:
+                called.add(added(name), f"{name}={value}" if kinds.get(name) == "category" else said(name, value))
+        for one, other in self._pairs(
+            list(kinds), {name: None for name in x if kinds.get(name) in ("number", "date", "category")}
+        ):
+            called.add([j for j in added(one, other) if j not in called], f"{one} x {other}")
+        return called.names()
 
     def _check_rows(self, X: Any) -> None:
         _columns(X, [])

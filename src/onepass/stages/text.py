@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
@@ -16,8 +17,8 @@ from onepass.base.knowledge import Door
 from onepass.base.parameters import among, parameter, parametric
 from onepass.base.state import Array
 from onepass.compiled.loop import T
-from onepass.compiled.words import BINARY, BM25, COUNT, TFIDF, bags
-from onepass.stages.hashing import Hashing
+from onepass.compiled.words import BINARY, BM25, COUNT, INSIDE, LETTER, SPACE, TFIDF, bags, ngrams_of
+from onepass.stages.hashing import Hashing, Shared
 
 BLOCK_BYTES = 1 << 20  # of text, for which there are arrays at a time
 WEIGHTS = {"count": COUNT, "binary": BINARY, "tfidf": TFIDF, "bm25": BM25}
@@ -104,6 +105,37 @@ class Text(Hashing):
             state.arrays["count"][T] += np.count_nonzero(taught)
         kind = np.int32 if indptr[-1] < 2**31 else np.int64
         return Rows(values, (indptr.astype(kind), indices.astype(kind, copy=False), self.n_features), sound=True)
+
+    def _called(self, state: State, X: Any, names: Any) -> dict[int, str]:
+        low, high = (0, 0) if self.letters is None else self.letters
+        called = Shared()
+        for j, ngram in columns_of(X[0], np.uint64(0), int(self.ngrams), (int(low), int(high)), self.n_features):
+            called.add([j], ngram)
+        return called.names()
+
+
+def columns_of(text: str, seed: Any, orders: int, letters: tuple[int, int], columns: int) -> Iterator[tuple[int, str]]:
+    """The column of each n-gram of a text, and the n-gram as people write it, in the order in which `gather` finds them."""
+    data, _ = _encoded([text])
+    kinds, keys = np.empty(len(data), np.uint8), np.empty((len(data) + 2) * (orders + letters[1]), np.int64)
+    count = ngrams_of(data, seed, orders, letters, columns, kinds, keys)
+    starts = np.flatnonzero(kinds != INSIDE).tolist()
+    words, spelled, before = list[str](), " ", SPACE
+    for start, end in pairwise([*starts, len(data)]):
+        letter, kind = data[start:end].tobytes().decode("utf-8", "surrogatepass").lower(), kinds[start]
+        if kind == LETTER == before:
+            words[-1] += letter
+        elif kind != SPACE:
+            words.append(letter)
+        if kind == LETTER or not spelled.endswith(" "):
+            spelled += letter if kind == LETTER else " "
+        before = kind
+    spelled += "" if spelled.endswith(" ") else " "
+    ngrams = [" ".join(words[i : i + n + 1]) for i in range(len(words)) for n in range(min(orders, len(words) - i))]
+    if letters[1]:
+        sizes = range(letters[0], letters[1] + 1)
+        ngrams += [spelled[i : i + n] for i in range(len(spelled)) for n in sizes if i + n <= len(spelled)]
+    return zip((keys[:count] >> 1).tolist(), ngrams, strict=True)
 
 
 def bags_of(name: str, values: Any, width: int) -> tuple[Array, Array, Array]:
