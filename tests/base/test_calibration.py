@@ -240,7 +240,7 @@ def test_many_classes_by_the_formula(K: int) -> None:
     platt, (A, G), out = np.array(START), of_classes(K), np.empty((100, K))
     for t in range(100):
         probabilities(platt, A, scores[t : t + 1], out[t : t + 1])
-        calibrate_multiclass(platt, A, G, scores[t : t + 1], labels[t : t + 1], NO_WEIGHTS)
+        calibrate_multiclass(platt, A, G, scores[t : t + 1], labels[t : t + 1], NO_WEIGHTS, NO_CHANCES)
     np.testing.assert_allclose(out, naive_many(scores, labels), rtol=1e-9)
 
 

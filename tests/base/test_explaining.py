@@ -135,13 +135,14 @@ def test_pamo_shows_itself(model: Any) -> None:
     norms = np.linalg.norm(z, axis=1, keepdims=True)
     np.testing.assert_allclose(model.embed(X), z / norms, rtol=1e-9)
     scores = model.decision_function(X) if isinstance(model, Classifier) else model.predict(X)
-    w = model.weights_.ravel()
+    mean, scale = (0.0, 1.0) if isinstance(model, Classifier) else (model.target_mean_, model.target_scale_)
+    w, scores = model.weights_.ravel(), (scores - mean) / scale
     np.testing.assert_allclose(model.embed(X) @ w, scores, rtol=1e-9, atol=1e-12)
     won = model.hyperplanes_[np.arange(6), model.winners(X[:1])[0]]
     label = {"label": model.classes_[1]} if isinstance(model, Classifier) else {}
     explanation = model.explain_one(X[0], **label)
     for j, part in explanation.contributions.items():
-        assert part == pytest.approx(w @ won[:, j + 1] * rows[0, j + 1] / norms[0, 0])
+        assert part == pytest.approx(scale * (w @ won[:, j + 1]) * rows[0, j + 1] / norms[0, 0])
 
 
 @pytest.mark.plain

@@ -38,8 +38,8 @@ def predict(
 ) -> None:
     """Predict each example of DATA with a saved MODEL, and print one line for each.
 
-    The model knows its columns and its label. --proba takes a model of `onepass learn --proba`. If the data has labels, the error of the
-    predictions is printed on standard error.
+    The model knows its columns and its label. --proba takes a model of `onepass learn --proba`. If the data has labels, the error of
+    the predictions is printed on standard error.
     """
     import onepass
     from onepass.cli.fitting import Errors, fills, predictions, width_of

@@ -180,6 +180,7 @@ class PARegressor(Regressor, PassiveAggressive, LinearModel):
     array([1., 1.])
     """
 
+    C: float = parameter(0.03, more="In deviations of the targets a step of 1 is large: the noise of one would be followed.")
     epsilon: float = parameter()
 
     def _linear_record(self, w: Any, task: Any, arrays: Mapping[str, Any]) -> Any:
