@@ -268,6 +268,7 @@ class PA(Linear):
 class PARegressor(PA):
     """Section 5."""
 
+    C: float = 0.03
     epsilon: float = 0.1
 
     def learn(self, m: Arrays, x: Array, y: Any, weight: float) -> Arrays:

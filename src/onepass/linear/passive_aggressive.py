@@ -175,7 +175,7 @@ class PARegressor(Regressor, PassiveAggressive, LinearModel):
     Examples
     --------
     >>> from onepass import PARegressor
-    >>> model = PARegressor(epsilon=0.0, fit_intercept=False, scale_target=False)
+    >>> model = PARegressor(C=1.0, epsilon=0.0, fit_intercept=False, scale_target=False)
     >>> model.fit([[1.0, 0.0], [0.0, 2.0]], [3.0, 2.0]).coef_
     array([1., 1.])
     """
