@@ -41,19 +41,18 @@ class Description:
 def describe(model: Any) -> Description:
     """What a model is and what it has learned.
 
-    >>> import numpy as np
-    >>> from onepass import PAClassifier, StandardScaler, pipeline
-    >>> model = pipeline(StandardScaler(), PAClassifier(C=0.5)).fit(np.array([[1.0, 0.0], [0.0, 3.0]]), ["a", "b"])
+    >>> from onepass import PAClassifier, UnitNorm, pipeline
+    >>> model = pipeline(UnitNorm(), PAClassifier(C=0.25)).fit([[1.0, 0.0], [0.0, 3.0]], ["ham", "spam"])
     >>> print(describe(model))
-    model            StandardScaler, PAClassifier
-    settings         C=0.5
+    model            UnitNorm, PAClassifier
+    settings         C=0.25
     task             classification
     features         2
-    classes          a, b
+    classes          ham, spam
     examples         2
     updates          2
-    largest weights  x0 -0.5, x1 0.5
-    size             208 bytes
+    largest weights  x0=-0.25, x1=0.25
+    size             56 bytes
     """
     steps = steps_of(model)
     learner = steps[-1]
@@ -84,7 +83,7 @@ def describe(model: Any) -> Description:
             "rows_of_that": (origin.get("position") or {}).get("rows"),
             "metrics": origin.get("metrics"),
             "largest_weights": _largest(steps) if state is not None else None,
-            "size": f"{_size(sum(sizes))}",
+            "size": _size(sum(sizes)),
             "written_by": getattr(model, "_version", None) and f"onepass {model._version}",
             "metadata": metadata,
         }
@@ -130,8 +129,7 @@ def _names(steps: list[Any], width: int) -> list[str]:
 
 def _text(value: Any) -> str:
     if isinstance(value, dict):
-        joined = {True: " ", False: "="}[all(isinstance(item, float) for item in value.values())]
-        return _some([f"{name}{joined}{_text(item)}" for name, item in value.items()])
+        return _some([f"{name}={_text(item)}" for name, item in value.items()])
     if isinstance(value, list):
         return _some([_text(item) for item in value])
     if isinstance(value, float):
