@@ -146,3 +146,27 @@ def test_a_table_of_which_all_is_dropped(tmp_path: Path) -> None:
         pytest.raises(ValueError, match="no columns left"),
     ):
         next(iter(stream))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("shape", np.array([(3, 3), (1, 2)], dtype="i4,i4")),
+        ("shape", np.array([3.0, 3.0])),
+        ("shape", np.array([3, 3, 3])),
+        ("format", np.array(3)),
+        ("format", np.array("csr")),
+        ("data", np.ones(3, complex)),
+        ("indptr", np.zeros(4, "i4,i4")),
+        ("y", np.array(["2020-01-01"] * 3, "M8[D]")),
+    ],
+)
+def test_parts_of_a_matrix_that_are_no_such_parts(key: str, value: Any, tmp_path: Path) -> None:
+    parts = {"format": np.array(b"csr"), "shape": np.array([3, 3]), "indptr": np.arange(4), "indices": np.arange(3)}
+    sound = {**parts, "data": np.ones(3), "y": np.arange(3)}
+    np.savez(tmp_path / "sound.npz", **sound)
+    with streams.open(tmp_path / "sound.npz") as stream:
+        assert [len(chunk) for chunk in stream] == [3]
+    np.savez(tmp_path / "data.npz", **{**sound, key: value})
+    with streams.open(tmp_path / "data.npz") as stream, pytest.raises(ValueError, match=r"data\.npz"):
+        next(iter(stream))

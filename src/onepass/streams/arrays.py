@@ -54,8 +54,8 @@ class _Member:
             self.shape, fortran, self.dtype = header(self._file)
         except Exception as error:  # NumPy reads it as Python, and says whatever Python says
             raise ValueError(f"the array {key!r} of {name} does not begin as arrays of NumPy do: {error}") from error
-        if self.dtype.hasobject:
-            raise ValueError(f"the array {key!r} of {name} holds Python objects; save numbers or strings")
+        if self.dtype.kind not in "biufSU":
+            raise ValueError(f"the array {key!r} of {name} holds neither numbers nor strings: it is {self.dtype}")
         self._what = f"the array {key!r} of {name}"
         self._whole: Any = None
         self._taken = 0
@@ -126,8 +126,12 @@ def _csr(archive: zipfile.ZipFile, name: str, opened: ExitStack) -> tuple[int, C
     kind, shape, indptr, indices, data = (
         _Member(archive, key, name, opened) for key in ("format", "shape", "indptr", "indices", "data")
     )
-    if (form := kind.take_all().item()) != b"csr":
-        raise ValueError(f"{name} holds a sparse matrix of the format {form.decode(errors='replace')}; save it as CSR")
+    form = kind.take_all()
+    if form.ravel().tolist() != [b"csr"]:
+        told = form.tobytes().decode(errors="replace") if form.dtype.kind == "S" else form.tolist()
+        raise ValueError(f"{name} holds a sparse matrix of the format {told}; save it as CSR")
+    if shape.shape != (2,) or shape.dtype.kind not in "iu":
+        raise ValueError(f"{name} is not a valid CSR matrix: it does not say how many rows and columns it has")
     rows, width = shape.take_all().tolist()
     before = indptr.take(1)
 
