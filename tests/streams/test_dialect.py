@@ -144,3 +144,14 @@ def test_bad_lines_of_json() -> None:
     assert chunk.X.tolist() == [[1]]
     assert other.X.tolist() == [[3]]
     assert len(stream.notes) == 1
+
+
+def test_a_bad_row_does_not_hide_the_separator() -> None:
+    """One row of fifty has a separator too many: it is the bad one, and named, whatever else there is in the file."""
+    rows = [f"{t};{t % 7},5;{'ab'[t % 2]}" for t in range(40)]
+    rows[9] += ";more"
+    text = "\n".join(["x;y;label", *rows]).encode()
+    with streams.open(io.BytesIO(text), format="csv") as stream, pytest.raises(ValueError, match="line 11"):
+        list(stream)
+    with streams.open(io.BytesIO(text), format="csv", skip_bad=1) as stream:
+        assert sum(map(len, stream)) == 39

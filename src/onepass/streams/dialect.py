@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 SAMPLE = 1 << 16  # bytes that are looked at
 ROWS = 50  # and rows
+MOST = 0.9  # of the rows
 ENOUGH = 5  # rows below a first row of texts, to tell whether they come again
 SEPARATORS = {",": "','", ";": "';'", "\t": "a tab", "|": "'|'"}
 NUMBER = re.compile(r"\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*")
@@ -62,12 +64,17 @@ def guess(sample: bytes, delimiter: str | None, header: bool | None) -> Dialect:
 
 
 def _separator(sample: bytes) -> str:
-    """The one that makes the most columns, the same number in every row; else a comma."""
-    best, most = ",", 1
-    for delimiter in SEPARATORS:
-        widths = {len(row) for row in fields(sample, delimiter)}
-        if len(widths) == 1 and max(widths) > most:
-            best, most = delimiter, max(widths)
+    """The one that makes the most columns, the same number in every row; else in most of the rows, of which some are then bad; else a
+    comma."""
+    widths = {delimiter: Counter(len(row) for row in fields(sample, delimiter)) for delimiter in SEPARATORS}
+    for share in (1.0, MOST):
+        best, most = ",", 1
+        for delimiter, counts in widths.items():
+            width, rows = counts.most_common(1)[0] if counts else (0, 0)
+            if width > most and rows >= share * counts.total():
+                best, most = delimiter, width
+        if most > 1:
+            break
     return best
 
 
