@@ -181,7 +181,7 @@ def _arrow(module: str, name: str) -> Any:
     try:
         return __import__(f"pyarrow.{module}", fromlist=["*"])
     except ImportError as error:
-        raise ImportError(f'reading {name} needs pyarrow: pip install "onepass[arrow]"') from error
+        raise ImportError(f"reading {name} needs pyarrow: pip install pyarrow") from error
 
 
 def refusals(name: str) -> tuple[type[Exception], ...]:
