@@ -84,4 +84,4 @@ def choices(cls: Any) -> Iterator[dict[str, Any]]:
             elif isinstance(rule, StrOptions):
                 yield from ({name: option} for option in sorted(rule.options) if option != default[name])
             elif rule == "boolean":
-                yield {name: not default[name]}
+                yield {name: not default[name]} | ({"epsilon": 1.0} if name == "learn_radius" else {})  # which it is part of

@@ -56,7 +56,7 @@ def started(folder: Path, *arguments: object) -> subprocess.Popen[str]:
 
 def rows_of(path: Path) -> int:
     try:
-        return int(onepass.load(path).metadata_["origin"]["position"]["rows"])
+        return int(onepass.load(path).metadata["origin"]["position"]["rows"])
     except (FileNotFoundError, KeyError):
         return 0
 
@@ -93,7 +93,7 @@ def test_a_pass_that_is_stopped_goes_on_to_the_same_bits(stop: signal.Signals, t
     assert json.loads(resumed.stdout)["examples"] == (150 if stop == signal.SIGKILL else 200)
     whole = good("learn", path, "--save", tmp_path / "whole", "--json")
     assert content(tmp_path / "model") == content(tmp_path / "whole")
-    origin, other = (onepass.load(tmp_path / name).metadata_["origin"] for name in ("model", "whole"))
+    origin, other = (onepass.load(tmp_path / name).metadata["origin"] for name in ("model", "whole"))
     assert origin["rows"] == 500
     if stop != signal.SIGKILL:  # on the way, metrics are those of whole blocks
         assert origin["metrics"]["n"] == 500
@@ -121,7 +121,7 @@ def test_nothing_is_learned_twice_unless_it_is_said(tmp_path: Path) -> None:
     assert "learned from all 40 rows" in done.stderr
     assert "--again" in done.stderr
     good("learn", tmp_path / "data.csv", "--resume", tmp_path / "model", "--again", "--save", tmp_path / "model")
-    assert onepass.load(tmp_path / "model").metadata_["origin"]["rows"] == 80
+    assert onepass.load(tmp_path / "model").metadata["origin"]["rows"] == 80
 
 
 @pytest.mark.parametrize(

@@ -44,17 +44,17 @@ def test_html_is_escaped() -> None:
 
 def test_metadata_go_with_the_model(tmp_path: Path) -> None:
     model = PAClassifier().fit(np.eye(2), [0, 1])
-    assert model.metadata_ == {}
+    assert model.metadata == {}
     model.save(tmp_path / "model", metadata={"owner": "me", "tags": ["a", 1, None]})
     again = onepass.load(tmp_path / "model")
-    assert again.metadata_ == {"owner": "me", "tags": ["a", 1, None]}
+    assert again.metadata == {"owner": "me", "tags": ["a", 1, None]}
     again.save(tmp_path / "other")
-    assert onepass.load(tmp_path / "other").metadata_ == again.metadata_
+    assert onepass.load(tmp_path / "other").metadata == again.metadata
     assert "owner=me" in str(describe(again))
     for bad in ({"x": object()}, {"x": b"bytes"}):
         with pytest.raises(ValueError, match="metadata can't be saved"):
             model.save(tmp_path / "model", metadata=bad)
-    assert onepass.load(tmp_path / "model").metadata_["owner"] == "me"
+    assert onepass.load(tmp_path / "model").metadata["owner"] == "me"
 
 
 @pytest.mark.parametrize("make", [PAClassifier, lambda: pipeline(StandardScaler(), PAClassifier())])
@@ -65,6 +65,6 @@ def test_open_files_hold_models_too(make: Any) -> None:
     file.seek(0)
     again = onepass.load(file)
     assert again.decision_function(np.eye(3)).tolist() == model.decision_function(np.eye(3)).tolist()
-    assert again.metadata_ == {"n": 1}
+    assert again.metadata == {"n": 1}
     with pytest.raises(onepass.ModelFileError, match="the open file is not a model file"):
         onepass.load(io.BytesIO(b"junk"))

@@ -26,7 +26,7 @@ def test_a_service_that_learns_while_it_answers(tmp_path: Path) -> None:
             model.save(tmp_path / "model", metadata={"service": "churn"})
     assert right / 400 > 0.75
     again = load(tmp_path / "model")
-    assert again.metadata_ == {"service": "churn"}
+    assert again.metadata == {"service": "churn"}
     for x, label in zip(rows[200:], y[200:].tolist(), strict=True):
         again.learn_one(x, label)
     assert again.learner.coef_.tobytes() == model.learner.coef_.tobytes()

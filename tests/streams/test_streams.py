@@ -702,7 +702,8 @@ def test_table_json_lines_errors(tmp_path):
     path.write_text('{"a": [1], "y": 0}\n')
     with pytest.raises(ValueError, match=r"column 'a' of .*t\.jsonl is List.*; drop it"):
         list(streams.open(path))
-    assert next(iter(streams.open(path, drop=["a"]))).X.shape == (1, 0)
+    with pytest.raises(ValueError, match="one column only, 'y'"):
+        list(streams.open(path, drop=["a"]))
 
 
 def test_table_parquet_cut_short_and_piped(tmp_path):
@@ -868,7 +869,7 @@ def test_it_reads_ahead_but_not_far():
             made.append(t)
             yield streams.Chunk(np.ones((1, 1)), None, streams.Position(t))
 
-    chunks = iter(streams.Stream(endless, "endless", None, False, True))
+    chunks = iter(streams.Stream(endless, "endless", None, False, True, [], {}, 0))
     for _ in range(5):
         next(chunks)
     time.sleep(0.05)
@@ -1060,7 +1061,7 @@ def test_npz_that_zipfile_or_numpy_cannot_read(tmp_path):
 
 def test_many_columns_take_no_longer_than_they_are():
     """To compare each name with all others took minutes."""
-    wide = ",".join(f"c{j}" for j in range(150_000)).encode() + b"\n" + b",".join([b"1"] * 150_000) + b"\n"
+    wide = ",".join(f"c{j}" for j in range(32_000)).encode() + b"\n" + b",".join([b"1"] * 32_000) + b"\n"
     with pytest.raises(ValueError, match="two columns are called 'c7'"):
         list(streams.open(io.BytesIO(wide.replace(b",c8,", b",c7,", 1)), format="csv"))
 

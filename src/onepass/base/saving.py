@@ -62,7 +62,7 @@ class Saved:
         raise NotImplementedError
 
     @property
-    def metadata_(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         """What was saved along with the model; a copy."""
         return dict(self._metadata)
 
@@ -70,7 +70,7 @@ class Saved:
         """Write the model to a file that `onepass.load` reads; going on from there gives the same bits as never having stopped.
 
         `path` may also be a file that is open for writing, in binary mode. `metadata` is a dict of your own, of what JSON holds;
-        the loaded model has it as `metadata_`. By default it is that of the file that this model was loaded from.
+        the loaded model has it as `metadata`. By default it is that of the file that this model was loaded from.
         """
         header, arrays = self._pack()
         _check_parameters(header)

@@ -152,7 +152,7 @@ def learn(
 
             def save_now() -> None:
                 assert save is not None
-                model.save(save, {**model.metadata_, "origin": _origin(watched, stream, options, head, before, origin)})
+                model.save(save, {**model.metadata, "origin": _origin(watched, stream, options, head, before, origin)})
 
             with _saving_on_error(watched, save, save_now), watched.saved_every(checkpoint, save_now):
                 result = evaluate.prequential(

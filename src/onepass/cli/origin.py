@@ -16,7 +16,7 @@ HEAD = 1 << 16  # bytes by which a file is known again, as long as it has them
 
 def origin_of(model: Any) -> dict[str, Any]:
     """What is known of where a model learned; nothing of one that did not learn by the command line."""
-    known = model.metadata_.get("origin")
+    known = model.metadata.get("origin")
     return known if isinstance(known, dict) else {}
 
 

@@ -57,7 +57,7 @@ def describe(model: Any) -> Description:
     steps = steps_of(model)
     learner = steps[-1]
     state = learner._latest() if hasattr(learner, "_latest") else None
-    metadata = dict(model.metadata_)
+    metadata = dict(model.metadata)
     origin = metadata.pop("origin", None)
     origin = origin if isinstance(origin, dict) else {}
     learned: dict[str, Any] = {}

@@ -168,8 +168,8 @@ def open(
                 form = tables.Json(place.name) if kind == "jsonl" else tables.Csv(place.name, delimiter, header, text, notes)
                 yield from tables.read_text(file, raw, place.name, chunk, form, choose, tables.Bad(skip_bad, notes))
 
-    threads = threads and kind != "libsvm"  # which has threads of its own
-    return Stream(read, place.name, place.size, place.once, threads, notes, about, skip_rows)
+    ahead = threads and kind != "libsvm"  # which has threads of its own
+    return Stream(read, place.name, place.size, place.once, ahead, notes, about, skip_rows)
 
 
 def guess(name: str) -> str:
