@@ -185,7 +185,7 @@ def test_what_is_edited_after_the_start_is_not_kept(tmp_path: Path) -> None:
 def test_only_a_folder_of_this_user_alone_is_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "told"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own"))
-    found = compiler._folder.__wrapped__
+    found = compiler.folder_of_code.__wrapped__
     told = tmp_path / "told" / "onepass"
     assert found() == told
     assert told.stat().st_mode & 0o777 == 0o700
@@ -200,7 +200,7 @@ def test_only_a_folder_of_this_user_alone_is_trusted(tmp_path: Path, monkeypatch
 def test_nothing_is_kept_in_the_working_directory(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "CACHE_DIR", "")
     monkeypatch.setenv("XDG_CACHE_HOME", home)
-    assert compiler._folder.__wrapped__() is None
+    assert compiler.folder_of_code.__wrapped__() is None
 
 
 def test_what_was_not_used_for_longest_makes_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from onepass.cli.listing import learners
 from onepass.cli.predict import predict
 from onepass.cli.reproduce import reproduce
 from onepass.cli.tune import tune
+from onepass.cli.warm import warm
 
 INTERRUPTED, BROKEN_PIPE = 130, 141
 
@@ -79,5 +80,5 @@ def main(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (learn, predict, info, compare, tune, learners, reproduce, demo):
+for command in (learn, predict, info, compare, tune, learners, reproduce, demo, warm):
     main.add_command(command)

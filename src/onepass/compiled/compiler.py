@@ -45,7 +45,7 @@ STARTED = time.time() - 0.1  # file systems keep time in coarse steps
 def entry_point(function: Callable[..., Any]) -> Any:
     """Compile `function` at its first call, without the GIL, and cache the machine code."""
     compiled = numba.njit(**OPTIONS)(function)
-    if not config.DISABLE_JIT and (folder := _folder()) is not None:
+    if not config.DISABLE_JIT and (folder := folder_of_code()) is not None:
         compiled._cache = _Cache(compiled.py_func, folder)
     return compiled
 
@@ -182,7 +182,7 @@ def _tree(source: bytes) -> str:
 
 
 @cache
-def _folder() -> Path | None:
+def folder_of_code() -> Path | None:
     """Where machine code is kept: below NUMBA_CACHE_DIR if that is set, else where the system has caches of this user.
 
     Entries are pickles, and who can write them can have any code run here. So the directory is made for this user alone, and one that
