@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
@@ -24,8 +26,12 @@ def test_all_kinds_of_files_are_gone_through(monkeypatch: pytest.MonkeyPatch) ->
     assert CliRunner().invoke(main, ["warm"]).exit_code == 0
 
 
-def test_what_can_not_be_kept_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_can_not_be_kept_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler, "folder_of_code", lambda: None)
     done = CliRunner().invoke(main, ["warm"])
     assert done.exit_code == 1
+    assert "NUMBA_CACHE_DIR" in done.stderr
+    (tmp_path / "data.csv").write_text("a,y\n1,u\n2,v\n")
+    done = CliRunner().invoke(main, ["learn", str(tmp_path / "data.csv")])
+    assert done.exit_code == 0
     assert "NUMBA_CACHE_DIR" in done.stderr

@@ -94,6 +94,7 @@ def learn(
     from onepass import evaluate
     from onepass.cli.fitting import test as errors_on
     from onepass.cli.fitting import width_of
+    from onepass.compiled.compiler import folder_of_code
     from onepass.evaluate.drift import DETECTORS as DETECTOR_CLASSES
 
     if checkpoint is not None and save is None:
@@ -103,6 +104,11 @@ def learn(
     if on_drift is not None and drift is None:
         raise click.UsageError("--on-drift needs --drift, which says what looks for one.", context)
     detector = None if drift is None else DETECTOR_CLASSES[drift]()
+    if folder_of_code() is None:
+        click.echo(
+            "onepass: compiling, which takes some seconds at every start: name a folder that only you can write to in NUMBA_CACHE_DIR",
+            err=True,
+        )
     given, guessed, origin, before = settings_of(settings), task is None, dict[str, Any](), 0
     if resume is None:
         model, task = None, task or known_task(learner)
