@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +174,7 @@ def test_every_change_is_noticed_or_does_no_harm(name: str, tmp_path: Path) -> N
 
 def test_damage_to_the_footer_of_parquet_shows_however_it_is_cut(tmp_path: Path) -> None:
     """What Arrow looks at depends on how much it reads at a time."""
-    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pa, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     path = tmp_path / "table.parquet"
     parquet.write_table(pa.table({"a": np.arange(40.0), "y": ["no", "yes"] * 20}), path, row_group_size=15, store_schema=False)
     sound = path.read_bytes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -136,7 +137,7 @@ def test_objects_are_metrics(small_blocks):
 
 
 def test_metrics_of_river_take_part(small_blocks):
-    theirs = pytest.importorskip("river.metrics")
+    theirs = import_module("river.metrics")
     X, y = blobs(100)
     result = prequential(PAClassifier(), (X, y), ["kappa", theirs.CohenKappa()], window=24)
     assert result.metrics["kappa"] == pytest.approx(result.metrics["CohenKappa"])
@@ -145,7 +146,7 @@ def test_metrics_of_river_take_part(small_blocks):
 
 
 def test_metrics_of_river_that_want_probabilities_are_refused():
-    river_metrics = pytest.importorskip("river.metrics")
+    river_metrics = import_module("river.metrics")
     with pytest.raises(ValueError, match="LogLoss wants probabilities"):
         prequential(PAClassifier(), blobs(), river_metrics.LogLoss())
 
@@ -238,7 +239,7 @@ def test_dicts_one_at_a_time(delay):
 
 
 def test_models_of_river_take_part():
-    linear_model = pytest.importorskip("river.linear_model")
+    linear_model = import_module("river.linear_model")
     X, y = datasets.sea(300, random_state=0)
     pairs = [(dict(enumerate(x)), bool(label)) for x, label in zip(X.tolist(), y, strict=True)]
     result = prequential(linear_model.LogisticRegression(), pairs, ["accuracy", "log_loss"])

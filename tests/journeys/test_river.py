@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 
 from onepass import OGDClassifier, PAClassifier, StandardScaler, evaluate, pipeline
 
-datasets = pytest.importorskip("river.datasets")
+datasets = import_module("river.datasets")
 from river import compose, linear_model, metrics, preprocessing  # noqa: E402
 from river import evaluate as evaluate_of_river  # noqa: E402
 

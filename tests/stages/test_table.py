@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from importlib import import_module
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -118,7 +119,7 @@ def test_a_text_is_a_bag_of_words() -> None:
 
 
 def frames(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    pandas, polars, arrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    pandas, polars, arrow = (import_module(name) for name in ("pandas", "polars", "pyarrow"))
     return {"pandas": pandas.DataFrame(rows), "polars": polars.DataFrame(rows), "arrow": arrow.Table.from_pylist(rows)}
 
 
@@ -178,7 +179,7 @@ def test_scores_are_those_from_before() -> None:
 
 
 def test_numbers_alone_are_dense_and_scaled_as_by_the_scaler() -> None:
-    pandas = pytest.importorskip("pandas")
+    pandas = import_module("pandas")
     X = np.random.default_rng(2).normal(5, 3, size=(50, 3))
     frame = pandas.DataFrame(X, columns=["a", "b", "c"])
     made = pipeline(Table(), PAClassifier()).partial_fit(frame, Y[:50], classes=[0, 1])
@@ -234,7 +235,7 @@ def test_numbers_stored_as_text_are_numbers_and_stray_texts_are_categories() -> 
 
 
 def test_dates_of_all_kinds_are_the_same() -> None:
-    pandas = pytest.importorskip("pandas")
+    pandas = import_module("pandas")
     when = [datetime.datetime(2024, 2, 29, 18, 30), datetime.datetime(2024, 3, 1), None]
     texts = [None if date is None else str(date) for date in when]
     expected = Table(WIDTH).learn_transform([{"d": date} for date in when]).toarray()
@@ -257,14 +258,14 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_spam_by_its_column() -> None:
-    pandas = pytest.importorskip("pandas")
+    pandas = import_module("pandas")
     labels, texts = zip(*(line.split("\t", 1) for line in dataset_file("sms-spam.tsv").splitlines()), strict=True)
     result = prequential(pipeline(Table(), AROWClassifier()), (pandas.DataFrame({"text": texts}), np.array(labels)))
     assert result.metrics["mistake_rate"] < 0.025
 
 
 def test_a_stream_is_a_frame(tmp_path: Path) -> None:
-    pandas = pytest.importorskip("pandas")
+    pandas = import_module("pandas")
     rows = raw(holes=False)
     frame = pandas.DataFrame(rows).fillna({"city": "nowhere", "note": "nothing"})
     file = tmp_path / "table.csv"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +162,7 @@ def test_cuts_saving_and_single_texts_do_not_matter(options: dict[str, Any], tmp
 
 
 def test_texts_may_be_missing_and_come_in_many_ways() -> None:
-    pandas, polars, arrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    pandas, polars, arrow = (import_module(name) for name in ("pandas", "polars", "pyarrow"))
     texts = ["a b", None, "c ü"]
     expected = Text(16).transform(["a b", "", "c ü"]).toarray()
     for X in (texts, np.array(texts, object), pandas.Series(texts), polars.Series(texts), arrow.chunked_array([texts])):

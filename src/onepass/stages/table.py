@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils import murmurhash3_32
 from sklearn.utils._param_validation import Interval
 
@@ -344,7 +345,12 @@ class Table(Stage):
 # --- columns, however they come ---
 
 
+UNNAMED = "Table takes dicts or data frames: only columns with names can be told apart."
+
+
 def _length(X: Any) -> int:
+    if sp.issparse(X):
+        raise TypeError(UNNAMED)
     return X.n if isinstance(X, Rows) else len(X)
 
 
@@ -353,7 +359,7 @@ def _columns(X: Any, known: list[str]) -> dict[str, Any]:
     as they come up."""
     if isinstance(X, Rows):
         if X.names is None or X.sparse:
-            raise TypeError("Table takes dicts or data frames: only columns with names can be told apart.")
+            raise TypeError(UNNAMED)
         return {name: X.data[:, j] for j, name in enumerate(X.names)}
     X = nw.to_native(X, pass_through=True)
     if nw.dependencies.is_into_dataframe(X):
@@ -362,7 +368,7 @@ def _columns(X: Any, known: list[str]) -> dict[str, Any]:
             check_name(name)
         return {name: frame.get_column(name) for name in frame.columns}
     if not are_named(X):
-        raise TypeError("Table takes dicts or data frames: only columns with names can be told apart.")
+        raise TypeError(UNNAMED)
     names = dict.fromkeys(known)
     for x in X:
         names.update(dict.fromkeys(x))
