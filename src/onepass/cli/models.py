@@ -188,7 +188,9 @@ def resolved(name: str, kind: str, task: str) -> str:
     """The learner that a name means for data of a kind; "auto" means one that does well on most of it."""
     if name != AUTO:
         return name
-    return ("pamo-auto" if kind == NUMBERS else "arow") if task == "classification" else "pamo"
+    if task == "classification":
+        return "pamo-auto" if kind == NUMBERS else "arow"
+    return "pamo" if kind == NUMBERS else "ogd"  # an embedding of all that may be hashed takes half a gigabyte
 
 
 def build(

@@ -121,7 +121,8 @@ LEARNER = click.option(
     "--learner",
     default="auto",
     show_default=True,
-    help="A name that `onepass learners` lists: pa1, pamo, PAClassifier, ... auto: pamo-auto for tables of numbers, else arow.",
+    help="A name that `onepass learners` lists: pa1, pamo, PAClassifier, ... auto: for tables of numbers pamo-auto, or pamo if the"
+    " label is a number; for all else arow, or ogd.",
 )
 SET = click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the learner; may be repeated."
