@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from importlib import import_module
 from itertools import pairwise
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.naive_bayes import BernoulliNB
 
+from chunks import cut, same
 from onepass import (
     ActiveLearner,
     AROWClassifier,
@@ -59,16 +59,6 @@ def flipped(n=1200, at=600, seed=0):
     y = (X[:, 0] + 0.3 * X[:, 1] > 0.2).astype(int)
     y[at:] = 1 - y[at:]
     return X, y
-
-
-def cut(X, y, places):
-    return [SimpleNamespace(X=X[a:b], y=y[a:b]) for a, b in pairwise([0, *sorted(places), len(y)])]
-
-
-def same(one, other):
-    one, other = one.to_dict(), other.to_dict()
-    one.pop("seconds"), other.pop("seconds")
-    return one == other
 
 
 # --- detectors ---

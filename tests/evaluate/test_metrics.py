@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +14,7 @@ from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import BernoulliNB
 
+from chunks import cut, same
 from onepass import (
     ActiveLearner,
     AROWClassifier,
@@ -38,16 +37,6 @@ def blobs(n=300, classes=3, seed=0):
     random = np.random.default_rng(seed)
     y = random.integers(classes, size=n)
     return random.standard_normal((n, 4)) + np.eye(classes, 4)[y], y
-
-
-def cut(X, y, places):
-    return [SimpleNamespace(X=X[a:b], y=y[a:b]) for a, b in pairwise([0, *sorted(places), len(y)])]
-
-
-def same(one, other):
-    one, other = one.to_dict(), other.to_dict()
-    one.pop("seconds"), other.pop("seconds")
-    return one == other
 
 
 def calibration_error(p, y):

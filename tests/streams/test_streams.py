@@ -470,7 +470,7 @@ def test_missing_empty_and_directory(tmp_path):
             list(streams.open(tmp_path / name))
 
 
-def test_a_missing_extra_is_named(monkeypatch, tmp_path):
+def test_a_missing_package_is_named(monkeypatch, tmp_path):
     true_import = builtins.__import__
 
     def without(name, *rest, **more):
@@ -484,7 +484,7 @@ def test_a_missing_extra_is_named(monkeypatch, tmp_path):
     (tmp_path / "a.jsonl").write_text("{}")
     monkeypatch.setattr(builtins, "__import__", without)
     for name in ("a.csv", "a.parquet", "a.jsonl"):
-        with pytest.raises(ImportError, match=r'pip install "onepass\[arrow\]"'):
+        with pytest.raises(ImportError, match=f"{name} needs pyarrow: pip install pyarrow"):
             list(streams.open(tmp_path / name))
     if sys.version_info < (3, 14):
         with pytest.raises(ImportError, match=r'pip install "onepass\[zstd\]"'):
