@@ -182,7 +182,8 @@ def test_strings_are_hashed_by_the_model(tmp_path: Path) -> None:
     assert report["stages"] == ["Table", "UnitNorm"]
     for name, width in (("wide", 2**18), ("narrow", 64)):
         model = onepass.load(tmp_path / name)
-        assert model.learner.n_features_in_ == 1 + width
+        assert model[0].transform([{"colour": "red", "size": 3.0}]).shape == (1, 1 + width)
+        assert model.learner.n_features_in_ == 3  # of these columns, all that ever came
         assert model.predict_one({"colour": "red", "size": 3.0}) == "apple"
         assert good("predict", tmp_path / name, tmp_path / "data.csv").stdout.split()[:2] == ["apple", "melon"]
     assert "hashes strings to 64 features" in failed(1, "predict", tmp_path / "narrow", tmp_path / "data.csv", "--features", 32)

@@ -149,7 +149,7 @@ def test_a_saved_model_of_frames_takes_dicts(library: str, tmp_path: Path) -> No
     y = np.array(columns.pop("c"))
     model = pipeline(Hasher(2**10), StandardScaler(), PAClassifier(classes=["a", "b", "c"]))
     model.partial_fit(FRAMES[library](columns), y)
-    by_dicts = pipeline(Hasher(2**10), StandardScaler(grow=False), PAClassifier(classes=["a", "b", "c"], grow=False))
+    by_dicts = pipeline(Hasher(2**10), StandardScaler(grow=False), PAClassifier(classes=["a", "b", "c"]))
     by_dicts.partial_fit(rows_of(columns), y)
     assert model.learner.coef_.tobytes() == by_dicts.learner.coef_.tobytes()
     model.save(tmp_path / "model")

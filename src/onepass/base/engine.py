@@ -8,15 +8,17 @@ the model; an error or Ctrl-C at any moment leaves the version from before the c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from onepass.base.binding import Bound
+from onepass.base.buckets import Buckets
 from onepass.base.estimator import Estimator, are_named
 from onepass.base.inputs import Rows, rows_of
-from onepass.base.knowledge import Door, Start
+from onepass.base.knowledge import Door, Start, no_labels
 from onepass.base.labels import Coded, check_labels
 from onepass.base.state import Array, State
 from onepass.base.writing import guarded, in_place, while_true
@@ -211,6 +213,17 @@ class Engine(Estimator):
         elif pieces is not None:
             pieces.append(self._foretold(np.full((len(target), 1), np.nan), None, pieces.chances))
 
+    def _start(
+        self, X: Any, weights: Array | None, door: Door, find_labels: Callable[[bool, bool], Any] = no_labels
+    ) -> tuple[Start, Rows]:
+        start, rows = super()._start(X, weights, door, find_labels)
+        if not (isinstance(X, Rows) and X.hashed) or self.grow in (False, "labels"):
+            return start, rows
+        first = 0 if weights is None else int(np.argmax(weights > 0))
+        rows, columns = Buckets((), X.width).numbered(X.part(first, first + 1), 0, grow=True)
+        buckets = Buckets(columns, X.width)
+        return replace(start, n_features=len(buckets), names=None, grow_features=True, buckets=buckets), rows
+
     def _begin(self, X: Any, target: Any, weights: Array | None, door: Door) -> bool:
         """Make the first state, of what the first example that is learned from shows; False if there is none such."""
         start, rows = self._start(X, weights, door, lambda whole, come: self._find_labels(target, door.classes, whole, come))
@@ -232,10 +245,13 @@ class Engine(Estimator):
 
     def _go_on_with(self, X: Any, target: Any, weights: Array | None, pieces: Pieces | None) -> None:
         state = self._writable()
-        newcomers: list[str] = []
+        newcomers: Any = ()
         named = isinstance(X, list)
         if named:
             X, newcomers = self._named_rows(X, state, grow=state.grow_features)
+        elif X.hashed and state.buckets is not None:
+            named = True
+            X, newcomers = self._hashed_rows(X, state, state.buckets, grow=True)
         self._check_width(X.width, state, named=named)
         self._guarded_pass(X, newcomers, target, weights, pieces)
 
@@ -271,9 +287,7 @@ class Engine(Estimator):
         else:
             learn_in_turn()
 
-    def _guarded_pass(
-        self, rows: Rows, newcomers: list[str], target: Any, weights: Array | None, pieces: Pieces | None
-    ) -> None:
+    def _guarded_pass(self, rows: Rows, newcomers: Any, target: Any, weights: Array | None, pieces: Pieces | None) -> None:
         """Run the pass so that an error leaves no trace: by a copy of the state where that is small or smaller than the data, else
         by looking at the data first."""
         state = self._writable()

@@ -10,12 +10,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import validate_parameter_constraints
 
+from onepass.base.buckets import Buckets
 from onepass.base.conventions import BaseEstimator
 from onepass.base.errors import DivergedError, ModelFileError
 from onepass.base.inputs import ABOUT_MISSING, Rows, check_values, named_values, rows_by_name, rows_of
 from onepass.base.knowledge import Door, Start, no_labels, start_of
 from onepass.base.names import Names
-from onepass.base.saving import Saved, pack_state, pack_value, unpack_state, unpack_value
+from onepass.base.saving import Saved, pack_arrays, pack_state, pack_value, unpack_state, unpack_value
 from onepass.base.state import Array, Field, State
 from onepass.base.writing import Locked
 from onepass.compiled.checks import first_bad_row, first_bad_row_with_holes
@@ -226,6 +227,7 @@ class Estimator(Saved, Locked, BaseEstimator):
             known=start.n_features,
             classes=start.labels,
             names=None if start.names is None else Names(start.names),
+            buckets=start.buckets,
         )
         state.allocate()
         self._prepare(state)
@@ -247,7 +249,7 @@ class Estimator(Saved, Locked, BaseEstimator):
 
     def _packed(self, state: State) -> tuple[dict[str, Any], dict[str, Array]]:
         self._check_unchanged(state)
-        return pack_state(state), {name: array.copy() for name, array in state.arrays.items()}
+        return pack_state(state), pack_arrays(state)
 
     def _check_unchanged(self, state: State) -> None:
         """Refuse parameters that were changed after they had shaped the state."""
@@ -274,14 +276,17 @@ class Estimator(Saved, Locked, BaseEstimator):
         if are_named(X):
             return self._named_rows(X, state, grow=state.foresees)[0]
         rows = rows_of(X, self, fitted=True)
+        if rows.hashed and state.buckets is not None:
+            return self._hashed_rows(rows, state, state.buckets, grow=state.foresees)[0]
         if rows.width > state.n_features and state.grow_features and not state.foresees:
             return rows.narrowed(state.n_features)
         self._check_width(rows.width, state)
         return rows
 
     def _check_width(self, width: int, state: State, *, named: bool = False) -> None:
-        """Refuse another number of features, unless they may grow; columns of an array can't join features that have names."""
-        joins = named or state.names is None or state.n_features in (0, width)
+        """Refuse another number of features, unless they may grow; columns of an array can't join features that have names or are
+        hashes."""
+        joins = named or (state.names is None and state.buckets is None) or state.n_features in (0, width)
         if width != state.n_features and not (state.grow_features and joins):
             raise ValueError(
                 f"X has {width} features, but {type(self).__name__} is expecting {state.n_features} features as input."
@@ -298,6 +303,14 @@ class Estimator(Saved, Locked, BaseEstimator):
         """Dicts of features as CSR rows, and the names that are new; without `grow` those count for nothing."""
         names = self._check_named_features(state)
         return rows_by_name(examples, names, state.n_features, grow=grow, missing=self._takes_missing)
+
+    def _hashed_rows(self, rows: Rows, state: State, buckets: Buckets, *, grow: bool) -> tuple[Rows, Array]:
+        """Hashed rows by the features that the model has met, and the columns that are new; without `grow` those count for nothing."""
+        if rows.width != buckets.width:
+            raise ValueError(
+                f"X has {rows.width} columns of hashes, but {type(self).__name__} has learned from rows with {buckets.width}."
+            )
+        return buckets.numbered(rows, state.n_features, grow=grow)
 
     def _names_for(self, X: Any, state: State) -> Sequence[Any]:
         """What the columns of X are called: names, also of features that are new, or numbers."""

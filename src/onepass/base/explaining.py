@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.base.inputs import one_row
+from onepass.base.inputs import Rows, one_row
 from onepass.base.learner import Learner
 from onepass.base.state import Array, State
 
@@ -95,10 +95,17 @@ class Explained(Learner):
         )  # which makes 0 of -0
         parts[0] += mean
         added = dict[Any, float]()
-        for j, part in zip(columns.tolist(), parts[1:].tolist(), strict=True):
+        for j, part in zip(self._columns_of(X, state, columns), parts[1:].tolist(), strict=True):
             added[called[j]] = added.get(called[j], 0.0) + part
         by_size = dict(sorted(added.items(), key=lambda pair: -abs(pair[1])))
         return Explanation(label, sign * float(scores[k]), float(parts[0]), by_size)
+
+    def _columns_of(self, X: Any, state: State, features: Array) -> list[int]:
+        """The columns of X that some features are."""
+        if state.buckets is None or not isinstance(X, Rows):
+            return features.tolist()
+        _, newcomers = self._hashed_rows(X, state, state.buckets, grow=True)
+        return np.append(state.buckets.first(state.n_features), newcomers)[features].tolist()
 
     def _explained_score(self, scores: Array, state: State, label: Any) -> tuple[int, float, Any]:
         """The number of the score to explain, its sign, and the label that it belongs to."""

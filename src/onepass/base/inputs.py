@@ -40,10 +40,11 @@ class Rows:
         *,
         sound: bool = False,
         named: bool = False,
+        hashed: bool = False,
     ) -> None:
         """Dense `values`, or those of CSR rows with csr = (indptr, indices, width). Those that are `sound` are known to be in order;
-        those that are `named` were dicts."""
-        self.names, self.named = names, named
+        those that are `named` were dicts; the columns of those that are `hashed` are hashes, of which most never come."""
+        self.names, self.named, self.hashed = names, named, hashed
         self.sparse = csr is not None
         self._sound = sound or not self.sparse
         if csr is None:
@@ -61,6 +62,11 @@ class Rows:
             return self._values
         rows = self.checked()
         return sp.csr_array((rows._values, rows._indices, rows._indptr), (self.n, self.width))
+
+    @property
+    def parts(self) -> tuple[Any, Any, Any]:
+        """The bounds of checked sparse rows, and the columns and numbers of their entries."""
+        return readonly(self._indptr), readonly(self._indices), self._values
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -96,7 +102,7 @@ class Rows:
         if not 0 <= low <= high <= len(self._indices):
             self._refuse_places()
         csr = (bounds - bounds[:1], self._indices[low:high], self.width)
-        return Rows(self._values[low:high], csr, self.names, sound=self._sound, named=self.named)
+        return Rows(self._values[low:high], csr, self.names, sound=self._sound, named=self.named, hashed=self.hashed)
 
     def checked(self) -> Rows:
         """The same rows, with places that were looked at and that nobody else can change, ascending in each row and each once."""
@@ -117,7 +123,7 @@ class Rows:
             ordered = sp.csr_array((values.copy(), indices, indptr), (self.n, self.width))
             ordered.sum_duplicates()
             values, indices, indptr = ordered.data, ordered.indices.astype(kind), ordered.indptr.astype(kind)
-        return Rows(values, (indptr, indices, self.width), self.names, sound=True)
+        return Rows(values, (indptr, indices, self.width), self.names, sound=True, hashed=self.hashed)
 
     def _refuse_places(self) -> NoReturn:
         raise ValueError(
@@ -133,7 +139,9 @@ class Rows:
 
     def taken(self, order: Any) -> Rows:
         """The rows in another order."""
-        return from_csr(self.data[order], self.names) if self.sparse else Rows(self._values[order], names=self.names)
+        if not self.sparse:
+            return Rows(self._values[order], names=self.names)
+        return from_csr(self.data[order], self.names, hashed=self.hashed)
 
     def narrowed(self, width: int) -> Rows:
         """The first columns only."""
@@ -153,7 +161,7 @@ class Rows:
         times = values.shape[-1] // max(1, self._values.shape[-1])
         if times < 2:
             csr = (self._indptr, self._indices, self.width) if self.sparse else None
-            return Rows(values, csr, self.names, sound=self._sound, named=self.named)
+            return Rows(values, csr, self.names, sound=self._sound, named=self.named, hashed=self.hashed)
         csr = None
         if self.sparse:
             indices = (times * self._indices[:, None] + np.arange(times, dtype=self._indices.dtype)).ravel()
@@ -184,7 +192,7 @@ class Rows:
         return self._values[self._indptr[t] : self._indptr[t + 1]] if self.sparse else self._values[t]
 
 
-def from_csr(X: Any, names: list[str] | None = None) -> Rows:
+def from_csr(X: Any, names: list[str] | None = None, *, hashed: bool = False) -> Rows:
     """Rows of a scipy CSR matrix, or the columns of a CSC matrix."""
     parts = X.data, X.indices, X.indptr
     n, width = X.shape if X.format == "csr" else X.shape[::-1]
@@ -194,7 +202,7 @@ def from_csr(X: Any, names: list[str] | None = None) -> Rows:
             f"X is not a valid {X.format.upper()} matrix: data, indices and indptr must be arrays of one axis, indices and indptr of"
             f" whole numbers; got shapes {[np.shape(part) for part in parts]} for the shape {X.shape}."
         )
-    return Rows(X.data, (X.indptr, X.indices, width), names)
+    return Rows(X.data, (X.indptr, X.indices, width), names, hashed=hashed)
 
 
 def as_csr(X: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from onepass.base.buckets import Buckets
 from onepass.base.inputs import Rows
 from onepass.base.state import Array
 
@@ -46,6 +47,7 @@ class Start:
     labels: Array | None
     grow_features: bool
     grow_classes: bool
+    buckets: Buckets | None = None
 
 
 def no_labels(whole: bool, come: bool) -> None:

@@ -1,7 +1,7 @@
 """Model files: safetensors arrays and a JSON header. No code is ever run from a file.
 
 The header, under the key "onepass" of the file's metadata, holds the format's version, the class, its parameters and the part of its
-state that is not an array. Many names of features are arrays, too.
+state that is not an array. Many names of features are arrays, too, and so are their hashes.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from onepass.base.buckets import Buckets
 from onepass.base.errors import ModelFileError
 from onepass.base.labels import label_array
 from onepass.base.names import Names
@@ -35,7 +36,7 @@ READABLE = (1, 2)  # in format 1 all names of features were part of the header, 
 # So many names of features and more are arrays, since the header of a file has 100 MB at most: their UTF-8, and where each of them
 # ends. No array of a state is called so.
 MANY = 1000
-NAMES, ENDS = ":names", ":ends"
+NAMES, ENDS, HASHES = ":names", ":ends", ":hashes"
 SURROGATES = re.compile("[\ud800-\udfff]")  # JSON makes one character of two
 
 # What a state has beside its arrays, its labels and the names of its features.
@@ -183,7 +184,14 @@ def pack_state(state: State) -> dict[str, Any]:
         "n_iter": state.n_iter,
         "classes": None if state.classes is None else {"kind": state.classes.dtype.str, "labels": state.classes.tolist()},
         "columns": None if state.names is None else state.names.first(state.n_features),
+        "buckets": None if state.buckets is None else state.buckets.width,
     }
+
+
+def pack_arrays(state: State) -> dict[str, Array]:
+    """The arrays of a state, and the hashes that its features are."""
+    arrays = state.trimmed()
+    return arrays if state.buckets is None else {**arrays, HASHES: state.buckets.first(state.n_features)}
 
 
 def unpack_state(
@@ -200,6 +208,10 @@ def unpack_state(
     all_known = packed.get("grow_features") is False and packed.get("form") != "stage"
     packed = {"known": packed.get("n_features") if all_known else 0, "turned": False, **packed}  # as it was in format 1
     _check_packed(packed)
+    buckets = None
+    if packed.get("buckets") is not None:
+        arrays = dict(arrays)
+        buckets = _buckets(arrays.pop(HASHES), packed["buckets"], packed["n_features"])
     for name, array in arrays.items():
         if array.dtype.kind == "f" and np.isnan(array).any():
             raise ModelFileError(f"The model file is damaged: its array {name!r} holds NaN.")
@@ -219,6 +231,7 @@ def unpack_state(
         n_iter=packed["n_iter"],
         classes=None if classes is None else _labels(classes["kind"], classes["labels"]),
         names=None if columns is None else Names(columns),
+        buckets=buckets,
         arrays={name: array.copy() for name, array in arrays.items()},
     )
     state.measure_capacities()
@@ -249,6 +262,13 @@ def _names(text: Array, ends: Array) -> list[str]:
         raise ModelFileError("The model file is damaged: the names of its features are not names.")
     content = text.tobytes()
     return [content[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise([0, *ends.tolist()])]
+
+
+def _buckets(columns: Array, width: Any, n: int) -> Buckets:
+    listed = columns.dtype == np.int64 and columns.shape == (n,) and len(np.unique(columns)) == n
+    if type(width) is not int or not listed or (n and not 0 <= columns.min() <= columns.max() < width):
+        raise ModelFileError("The model file is damaged: the hashes of its features are not hashes.")
+    return Buckets(columns, width)
 
 
 def _check_packed(packed: dict[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from onepass.base.buckets import Buckets
 from onepass.base.labels import Array as Array
 from onepass.base.labels import check_labels
 from onepass.base.names import Names
@@ -99,6 +99,7 @@ class State:
     n_iter: int = 0
     classes: Array | None = None
     names: Names | None = None  # of the features, where they have names
+    buckets: Buckets | None = None  # the hashes that the features are, where they are hashes
     held: Any = None  # an object of another library, which nobody changes: another takes its place, in another state
     arrays: dict[str, Array] = field(default_factory=dict)
     pulse: memoryview = field(default_factory=no_steps)
@@ -163,8 +164,20 @@ class State:
         return sum(array.nbytes for array in self.arrays.values())
 
     def copy(self) -> State:
-        names = None if self.names is None else Names(self.names.first(self.n_features))
-        return self._but(arrays={name: np.array(array) for name, array in self.arrays.items()}, names=names)  # no memory maps
+        n, names, buckets = self.n_features, self.names, self.buckets
+        return self._but(
+            arrays={name: np.array(array) for name, array in self.arrays.items()},  # no memory maps
+            names=None if names is None else Names(names.first(n)),
+            buckets=None if buckets is None else Buckets(buckets.first(n), buckets.width),
+        )
+
+    def trimmed(self) -> dict[str, Array]:
+        """Copies of the arrays, without spare room for features."""
+        end = self.n_features + 1
+        return {
+            name: array[tuple(slice(end) if axis == "features" else slice(None) for axis in self._axes(name))].copy()
+            for name, array in self.arrays.items()
+        }
 
     def set_aside(self) -> State:
         """A copy to go back to, or to look at while this one changes. It has the same writer, and shares the names."""
@@ -212,16 +225,20 @@ class State:
 
     # --- larger states ---
 
-    def widened(self, n_features: int, newcomers: Iterable[str] = ()) -> State:
-        """The state with more features; old entries keep their place and their values."""
-        names = self.names if self.names is None else self.names.grown(newcomers, self.n_features)
-        if self.capacity >= n_features:
-            return self._but(n_features=n_features, names=names)
-        return self._but(arrays=self._stretched({"features": n_features + 1}), n_features=n_features, names=names)
+    def widened(self, n_features: int, newcomers: Any = ()) -> State:
+        """The state with more features, with these names or hashes; old entries keep their place and their values."""
+        changes: dict[str, Any] = {"n_features": n_features}
+        if self.names is not None:
+            changes["names"] = self.names.grown(newcomers, self.n_features)
+        if self.buckets is not None:
+            changes["buckets"] = self.buckets.grown(newcomers, self.n_features)
+        if self.capacity < n_features:
+            changes["arrays"] = self._stretched({"features": n_features + 1})
+        return self._but(**changes)
 
     def foreseeing(self, width: int) -> State:
         """The state with the numbers of features that are still to come, for predictions; they have no names yet."""
-        return self._but(arrays=self._stretched({"features": width + 1}), n_features=width, names=None)
+        return self._but(arrays=self._stretched({"features": width + 1}), n_features=width, names=None, buckets=None)
 
     def extended(self, sizes: dict[str, int]) -> State:
         """The state with axes that were full made longer."""
@@ -284,6 +301,10 @@ class State:
         """What is wrong with the state, if anything: machine code follows lengths and types wherever they lead."""
         if self.n_features < 0 or (self.names is not None and len(self.names) < self.n_features):
             return "its features and their names do not agree"
+        if self.buckets is not None and (
+            len(self.buckets) < self.n_features or not self.grow_features or self.names is not None
+        ):
+            return "its features and their hashes do not agree"
         if not 0 <= self.known <= self.n_features:
             return "it has fewer features than it knew at the first example"
         if flaw := self._flaw_of_labels():

@@ -123,7 +123,8 @@ def _names(steps: list[Any], width: int) -> list[str]:
         if hasattr(step, "feature_names_in_") and len(step.feature_names_in_) == width:
             return [str(name) for name in step.feature_names_in_]
         if getattr(step, "_takes_raw", False):
-            return [str(name) for name in step.get_feature_names_out()]
+            names, buckets = step.get_feature_names_out(), steps[-1]._readable().buckets
+            return [str(name) for name in (names if buckets is None else names[buckets.first(width)])]
     return [f"x{j}" for j in range(width)]
 
 

@@ -139,7 +139,7 @@ class Hasher(Hashing):
         from sklearn.feature_extraction import FeatureHasher  # takes as long to import as the rest of the stages together
 
         pairs = ([pair for pair in x.items() if pair[1] is not None] for x in X)
-        return from_csr(FeatureHasher(self.n_features, input_type="pair").transform(pairs))
+        return from_csr(FeatureHasher(self.n_features, input_type="pair").transform(pairs), hashed=True)
 
     def _hashed(self, n: int, columns: list[tuple[Any, Any]]) -> Rows:
         """Rows of columns of hashes and values. Zeros are left out and collisions added up as by scikit-learn, to the bit."""
@@ -153,7 +153,7 @@ class Hasher(Hashing):
         signed = np.where(hashes < 0, -values, values)
         X = csr_array((signed[present], places, indptr.astype(kind)), shape=(n, self.n_features))
         X.sum_duplicates()
-        return from_csr(X)
+        return from_csr(X, hashed=True)
 
     def _transformed(self, state: State, rows: Rows, taught: Array) -> Rows:
         return rows

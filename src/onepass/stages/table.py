@@ -473,4 +473,4 @@ def _joined(n: int, dense: Array, entries: list[Entries], texts: list[Part], has
         places = np.repeat(before - first, counts) + np.arange(len(columns))
         indices[places], values[places] = columns, numbers
         before += counts
-    return Rows(values, (indptr.astype(kind), indices, own + hashed))
+    return Rows(values, (indptr.astype(kind), indices, own + hashed), hashed=True)

@@ -104,7 +104,7 @@ class Text(Hashing):
         if taught.any():  # a reader writes nothing, not even what is there
             state.arrays["count"][T] += np.count_nonzero(taught)
         kind = np.int32 if indptr[-1] < 2**31 else np.int64
-        return Rows(values, (indptr.astype(kind), indices.astype(kind, copy=False), self.n_features), sound=True)
+        return Rows(values, (indptr.astype(kind), indices.astype(kind, copy=False), self.n_features), sound=True, hashed=True)
 
     def _called(self, state: State, X: Any, names: Any) -> dict[int, str]:
         low, high = (0, 0) if self.letters is None else self.letters
