@@ -55,6 +55,7 @@ import scipy.sparse as sp
 import onepass
 from onepass import (
     ActiveLearner,
+    Hasher,
     KernelPA,
     OGDClassifier,
     PAClassifier,
@@ -844,6 +845,8 @@ CONCURRENT: dict[str, tuple[Callable[[], Any], list[Callable[[Any], None]], dict
         NAMED_READS,
     ),
     "pipeline, chunks": (lambda: pipeline(StandardScaler(), PAClassifier()), dicts_in_chunks(6), NAMED_READS),
+    "hashes and labels": (lambda: pipeline(Hasher(64), PAClassifier(calibrate=True)), one_by_one(6), NAMED_READS),
+    "hashes, chunks": (lambda: pipeline(Hasher(64), PAClassifier()), dicts_in_chunks(6), NAMED_READS),
     "active": (lambda: ActiveLearner(PAClassifier(), random_state=0), one_by_one(6), NAMED_READS),
 }
 

@@ -297,6 +297,10 @@ class State:
 
     # --- what is sound ---
 
+    def can_follow(self, width: int) -> bool:
+        """Whether rows of this width can come, from the stage before."""
+        return self.buckets.width == width if self.buckets is not None else self.grow_features or self.n_features == width
+
     def flaw(self) -> str | None:
         """What is wrong with the state, if anything: machine code follows lengths and types wherever they lead."""
         if self.n_features < 0 or (self.names is not None and len(self.names) < self.n_features):

@@ -410,6 +410,6 @@ class Pipeline(Saved, Riverine, _BaseComposition):
         if model.__sklearn_is_fitted__():
             states = [step._readable() for step in model._all]
             for stage, state, following in zip(model.stages, states, states[1:], strict=False):
-                if stage._width(state) != following.n_features and not following.grow_features:
+                if not following.can_follow(stage._width(state)):
                     raise ModelFileError("The model file is damaged: its steps do not have the same number of features.")
         return model
