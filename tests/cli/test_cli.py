@@ -842,3 +842,18 @@ def test_lines_that_can_not_be_read(tmp_path):
     assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout)["examples"] == 50
     assert f"left out {tmp_path / 'a.csv'}, line 52" in done.stderr
+
+
+def test_words_are_found_in_the_file_that_was_learned(tmp_path: Path) -> None:
+    file = tmp_path / "mails.tsv"
+    lines = [f"spam\twin a prize now at noon today {t}\nham\tat noon today {t}\n" for t in range(20)]
+    file.write_text("label\ttext\n" + "".join(lines))
+    good("learn", file, "--text", "text", "--save", tmp_path / "model")
+
+    def largest(*options: Any) -> list[str]:
+        return list(json.loads(good("info", tmp_path / "model", "--json", *options).stdout)["largest_weights"])
+
+    assert set(largest()[:4]) == {f"text: {word}" for word in ("win", "a", "prize", "now")}
+    moved = file.rename(tmp_path / "moved.tsv")
+    assert all(name.startswith("hash") for name in largest())
+    assert set(largest("--data", moved)[:4]) == {f"text: {word}" for word in ("win", "a", "prize", "now")}

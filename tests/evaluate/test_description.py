@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 
 import onepass
-from onepass import AROWClassifier, KernelPA, OGDRegressor, PAClassifier, StandardScaler, pipeline
+from onepass import AROWClassifier, KernelPA, OGDRegressor, PAClassifier, StandardScaler, Table, Text, pipeline
 from onepass.evaluate import describe
 
 
@@ -68,3 +69,31 @@ def test_open_files_hold_models_too(make: Any) -> None:
     assert again.metadata == {"n": 1}
     with pytest.raises(onepass.ModelFileError, match="the open file is not a model file"):
         onepass.load(io.BytesIO(b"junk"))
+
+
+def test_hashed_columns_are_called_by_examples() -> None:
+    """A word alone is a row with one entry, so that its weight is what it adds there, whatever the sign of its hash."""
+    words = [f"word{i}" for i in range(40)]
+    texts = [f"{one} {other}" for one, other in zip(words, words[7:] + words[:7], strict=True)]
+    model = pipeline(Text(2**18), PAClassifier()).fit(texts, np.arange(40) % 2)
+    plain = describe(model).facts["largest_weights"]
+    named = describe(model, [texts[:3], texts[3:]]).facts["largest_weights"]
+    assert all(name.startswith("hash") for name in plain)
+    assert [abs(weight) for weight in named.values()] == [abs(weight) for weight in plain.values()]
+    assert {1.0, -1.0} == {np.sign(a * b) for a, b in zip(plain.values(), named.values(), strict=True)}  # hashes have signs
+    for word, weight in named.items():
+        assert model.explain_one(word, label=1).contributions == {word: pytest.approx(weight, rel=1e-12)}
+
+
+def test_columns_of_a_table_are_called_by_examples() -> None:
+    late = np.random.default_rng(0).normal(size=30).tolist()
+    rows = [{"city": ("Bilbao", "Valencia")[t % 2], "age": t % 7, "late": late[t]} for t in range(30)]
+    rows[0].pop("late")  # it came when the columns were laid out, and is hashed
+    model = pipeline(Table(), PAClassifier())
+    for t, x in enumerate(rows):
+        model.learn_one(x, late[t] + t % 2 > 0.5)
+    named = describe(model, [rows]).facts["largest_weights"]
+    assert {"city=Bilbao", "city=Valencia", "age"} < set(named)
+    assert [name[:4] for name in named.keys() - {"city=Bilbao", "city=Valencia", "age"}] == ["hash"]
+    frame = pandas.DataFrame({"city": [x["city"] for x in rows], "age": [x["age"] for x in rows]})
+    assert describe(model, [frame]).facts["largest_weights"] == named

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
@@ -38,8 +40,11 @@ class Description:
         return f'<table style="text-align: left">{rows}</table>'
 
 
-def describe(model: Any) -> Description:
+def describe(model: Any, examples: Iterable[Any] = ()) -> Description:
     """What a model is and what it has learned.
+
+    Hashed columns have numbers only. `examples` are tables of raw rows, as the model takes them, in which the names of the columns with
+    the largest weights are looked for; a stream is read no further than that takes.
 
     >>> from onepass import PAClassifier, UnitNorm, pipeline
     >>> model = pipeline(UnitNorm(), PAClassifier(C=0.25)).fit([[1.0, 0.0], [0.0, 3.0]], ["ham", "spam"])
@@ -82,7 +87,7 @@ def describe(model: Any) -> Description:
             "learned_from": origin.get("file"),
             "rows_of_that": (origin.get("position") or {}).get("rows"),
             "metrics": origin.get("metrics"),
-            "largest_weights": _largest(steps) if state is not None else None,
+            "largest_weights": _largest(steps, examples) if state is not None else None,
             "size": _size(sum(sizes)),
             "written_by": getattr(model, "_version", None) and f"onepass {model._version}",
             "metadata": metadata,
@@ -100,32 +105,62 @@ def _settings(step: Any) -> dict[str, Any]:
     }
 
 
-def _largest(steps: list[Any]) -> dict[str, float] | None:
+def _largest(steps: list[Any], examples: Iterable[Any]) -> dict[str, float] | None:
     """The largest weights of a linear learner, by the names of features; those of a class by "feature for class"."""
     learner = steps[-1]
     if not hasattr(learner, "coef_"):
         return None
     weights = np.asarray(learner.coef_)
-    names = _names(steps, weights.shape[1])
     order = np.argsort(-np.abs(weights), axis=None, kind="stable")[:WEIGHTS]
-    found = [np.unravel_index(place, weights.shape) for place in order]
+    found = np.column_stack(np.unravel_index(order, weights.shape))
+    names, signs = _names(steps, weights.shape[1]), dict[int, float]()
+    buckets = getattr(learner._readable(), "buckets", None)
+    if buckets is not None:
+        places = {int(column): int(j) for j, column in enumerate(buckets.first(weights.shape[1])) if any(found[:, 1] == j)}
+        for column, (name, sign) in _found(steps[0], set(places), examples).items():
+            names[places[column]], signs[places[column]] = name, sign
     several = len(weights) > 1
     return {
-        f"{names[j]} for {learner.classes_[k]}" if several else str(names[j]): float(weights[k, j])
-        for k, j in found
+        f"{names[j]} for {learner.classes_[k]}" if several else str(names[j]): signs.get(j, 1.0) * float(weights[k, j])
+        for k, j in found.tolist()
         if weights[k, j]
     }
 
 
 def _names(steps: list[Any], width: int) -> list[str]:
     """The names of the learner's features."""
+    buckets = getattr(steps[-1]._readable(), "buckets", None)
+    if buckets is not None:
+        return [str(name) for name in steps[0].get_feature_names_out()[buckets.first(width)]]
     for step in reversed(steps):
         if hasattr(step, "feature_names_in_") and len(step.feature_names_in_) == width:
             return [str(name) for name in step.feature_names_in_]
         if getattr(step, "_takes_raw", False):
-            names, buckets = step.get_feature_names_out(), steps[-1]._readable().buckets
-            return [str(name) for name in (names if buckets is None else names[buckets.first(width)])]
+            return [str(name) for name in step.get_feature_names_out()]
     return [f"x{j}" for j in range(width)]
+
+
+def _found(stage: Any, columns: set[int], examples: Iterable[Any]) -> dict[int, tuple[str, float]]:
+    """What hashed columns are called, and the signs of their hashes, from the first examples that have them."""
+    named = dict[int, tuple[str, float]]()
+    for X in examples:
+        rows = stage.transform(X)
+        having = np.append(0, np.cumsum(np.isin(rows.indices, list(columns))))[rows.indptr]
+        for t in np.flatnonzero(np.diff(having)).tolist():
+            row = slice(rows.indptr[t], rows.indptr[t + 1])
+            entries = dict(zip(rows.indices[row].tolist(), rows.data[row].tolist(), strict=True))
+            if entries.keys() & columns <= named.keys():
+                continue
+            framed = nw.dependencies.is_into_dataframe(X)
+            x = nw.from_native(X, eager_only=True)[t : t + 1].rows(named=True)[0] if framed else X[t]
+            called = stage._called(stage._readable(), [x], None)
+            for j in entries.keys() & columns - named.keys():
+                # a number has a sign of its own, and what shares a column may have another: they go by their columns
+                if j in called and not (isinstance(x, Mapping) and called[j] in x) and " + " not in called[j]:
+                    named[j] = called[j], float(np.sign(entries[j]))
+        if named.keys() == columns:
+            break
+    return named
 
 
 def _text(value: Any) -> str:
