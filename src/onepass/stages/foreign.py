@@ -120,7 +120,7 @@ class Foreign(Stage):
     def _seen_by(self, state: State, X: Any, *, foreseen: bool = True) -> Rows:
         return self._passed(state, X, None)[0]
 
-    def _learn_transform(self, X: Any, weights: Array | None, door: Door) -> Rows:
+    def _learn_transform(self, X: Any, weights: Array | None, door: Door, targets: Any = None) -> Rows:
         if self._state is None:
             self._state = self._fresh()
         state = self._state

@@ -22,6 +22,7 @@ from onepass.base.state import Array
 from onepass.compiled.compiler import entry_point, routine
 
 BUCKETS = 2**20
+PAIR = 0x9E3779B1  # joins two hashes
 ANY = (nw.Categorical, nw.Enum, nw.Object, nw.Unknown)  # columns whose values tell, one by one, whether they are texts
 
 MASK, C1, C2, PLUS, F1, F2 = map(np.uint64, (0xFFFFFFFF, 0xCC9E2D51, 0x1B873593, 0xE6546B64, 0x85EBCA6B, 0xC2B2AE35))
