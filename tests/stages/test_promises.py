@@ -19,9 +19,12 @@ from shared import snapshot
 
 pytestmark = pytest.mark.plain
 
+N, D = 60, 4
+NAMES = [f"f{j}" for j in range(D)]
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "Hasher": [{"n_features": 16}],
     "Imputer": [{}, {"fill": 0.5}, {"indicator": True}],
+    "OneHot": [{}, {"columns": NAMES[2:], "max_values": 7}, {"columns": NAMES[2:], "n_features": 16}],
     "RBFBasis": [{"count": 5}],
     "Table": [{"n_features": 16}, {"n_features": 16, "pairs": "all"}],
 }
@@ -31,8 +34,6 @@ STAGES = {
     if isinstance(cls, type) and issubclass(cls, Stage) and name != "Text"  # whose rows are texts: see test_text
     for options in OPTIONS.get(name, [{}])
 }
-N, D = 60, 4
-NAMES = [f"f{j}" for j in range(D)]
 RNG = np.random.default_rng(0)
 Y = RNG.integers(0, 2, N)
 

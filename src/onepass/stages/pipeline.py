@@ -260,7 +260,7 @@ class Pipeline(Saved, Riverine, _BaseComposition):
     def _learn_part(self, part: Any, target: Any, weights: Array | None, door: Door, pieces: Pieces | None) -> None:
         """Learn from a block. Where features grow, rows of weight 0 bring none: they are only predicted."""
         cuts = [0, len(target)]
-        if weights is not None and (door.features_come or self._grows()):
+        if weights is not None and (door.features_come or self._grows() or any(s._brings_features for s in self.stages)):
             cuts = [0, *(np.flatnonzero(np.diff(weights > 0)) + 1).tolist(), len(target)]
         for start, stop in pairwise(cuts):
             some = part.part(start, stop) if isinstance(part, Rows) else part[start:stop]
