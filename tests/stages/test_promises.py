@@ -39,12 +39,14 @@ Y = RNG.integers(0, 2, N)
 
 UNNAMED = ["dense", "float32", "csr"]
 
-every_stage = pytest.mark.parametrize("stage", STAGES.values(), ids=STAGES)
+IN_PIPELINES = STAGES | {"Table-encode": onepass.Table(16, encode=NAMES[2:], cells=64)}  # which has no targets alone
+
+every_stage = pytest.mark.parametrize("stage", IN_PIPELINES.values(), ids=IN_PIPELINES)
 
 
-def each(ways: list[str]) -> Any:
+def each(ways: list[str], stages: dict[str, Any] = STAGES) -> Any:
     """Every stage with each of the ways in that it has."""
-    cases = {f"{name}-{way}": (stage, way) for name, stage in STAGES.items() for way in ways if takes(stage, way)}
+    cases = {f"{name}-{way}": (stage, way) for name, stage in stages.items() for way in ways if takes(stage, way)}
     return pytest.mark.parametrize(("stage", "way"), cases.values(), ids=cases)
 
 
@@ -153,7 +155,7 @@ def test_bad_rows_change_nothing(stage: Any, way: str, bad: float) -> None:
         assert snapshot(taught) == before
 
 
-@each([*UNNAMED, "dicts"])
+@each([*UNNAMED, "dicts"], IN_PIPELINES)
 def test_in_a_pipeline_one_at_a_time_is_a_table(stage: Any, way: str) -> None:
     X = table(stage, way)
     model = pipeline(fresh(stage), PAClassifier(classes=[0, 1]))
