@@ -108,7 +108,7 @@ class Table(Stage):
     >>> model[0].kinds_
     {'age': 'number', 'city': 'category', 'joined': 'date', 'note': 'unknown'}
 
-    >>> model = pipeline(Table(encode=["city"], smoothing=1.0, scale=False), PARegressor())
+    >>> model = pipeline(Table(encode=["city"], scale=False), PARegressor())
     >>> for city, price in [("Valencia", 2.0), ("Bilbao", 5.0), ("Valencia", 3.0)]:
     ...     model.learn_one({"city": city}, price)
     >>> model[0].transform([{"city": "Valencia"}, {"city": "Bilbao"}, {"city": "Soria"}]).data.round(2).tolist()
@@ -144,7 +144,7 @@ class Table(Stage):
         None, "array-like", None, kind="list of str", text="Columns of categories to encode by the targets of earlier rows."
     )
     smoothing: float = parameter(
-        10.0, POSITIVE, text="How many rows of a category weigh as much as what holds for all rows, for columns to encode."
+        1.0, POSITIVE, text="How many rows of a category weigh as much as what holds for all rows, for columns to encode."
     )
     cells: int = parameter(
         2**18,
