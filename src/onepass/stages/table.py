@@ -220,9 +220,9 @@ class Table(Stage):
         taken = np.sort(slots[slots != 0])
         sizes = np.array([SLOTS.get(kind, 0) for kind in kinds[slots != 0]])[np.argsort(slots[slots != 0])]
         in_order = np.array_equal(taken, 1 + np.cumsum(sizes) - sizes) and bool((sizes > 0).all())
-        return (
-            in_order and bool(np.isin(kinds, range(len(KINDS))).all()) and own == sizes.sum() and hashed in (0, self.n_features)
-        )
+        possible = [*range(MEAN), *{"regression": [MEAN], "multiclass": [SHARES]}.get(state.form, [])]
+        has_place = hashed == self.n_features or (hashed == 0 and SHARES not in kinds)
+        return in_order and bool(np.isin(kinds, possible).all()) and own == sizes.sum() and has_place
 
     # --- what the base asks ---
 
@@ -280,9 +280,20 @@ class Table(Stage):
             )
         else:
             form = "multiclass" if isinstance(targets, Coded) else "regression"
-        if self._state is not None and self._state.form != form:
-            raise ValueError("What this Table encodes, and by which kind of targets, can't change once learning has begun.")
+        if self._state is not None:
+            self._check_unchanged(self._state)
+            if self._state.form != form:
+                raise ValueError(
+                    "This Table has learned from targets of another kind, numbers or labels: call fit to start anew."
+                )
         return form
+
+    def _check_unchanged(self, state: State) -> None:
+        encodes = state.form != "stage"
+        if encodes != self._learns_targets or (encodes and state.sizes != self._sizes()):
+            raise ValueError(
+                "Whether a Table encodes columns, and its `cells`, can't change once learning has begun: call fit to start anew."
+            )
 
     def _codes(self, targets: Any) -> Any:
         """Targets as the state has them: labels by their places, and new ones are taken in; 0 for all if nobody wants them."""
