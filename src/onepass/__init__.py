@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for those who read and don't run
     from onepass.registry import load as load
     from onepass.stages import Hasher as Hasher
     from onepass.stages import Imputer as Imputer
+    from onepass.stages import OneHot as OneHot
     from onepass.stages import RBFBasis as RBFBasis
     from onepass.stages import StandardScaler as StandardScaler
     from onepass.stages import Table as Table
@@ -41,6 +42,7 @@ _OTHERS = {
     "Hasher": "stages",
     "Imputer": "stages",
     "ModelFileError": "base",
+    "OneHot": "stages",
     "RBFBasis": "stages",
     "StandardScaler": "stages",
     "Table": "stages",

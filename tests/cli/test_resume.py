@@ -167,3 +167,27 @@ def test_info_tells_what_a_model_knows(tmp_path: Path) -> None:
     told = json.loads(good("info", tmp_path / "model", "--json").stdout)
     assert told["metrics"] == {"n": 200, "mistake_rate": report["mistake_rate"]}
     assert (told["label"], told["dropped"], told["rows_of_that"]) == ("clicked", ["b"], 200)
+
+
+@pytest.mark.parametrize("label", ["clicked", "b"])
+def test_encoded_columns_go_on_to_the_same_bits(label: str, tmp_path: Path) -> None:
+    """An id of digits stays text, its zeros included; models need not be told again what they encode."""
+    rng = np.random.default_rng(1)
+    text = [f"id,{line}" if t == 0 else f"{rng.integers(40):05},{line}" for t, line in enumerate(lines(400))]
+    path, options = tmp_path / "data.csv", ["--label", label, "--encode", "id"]
+    path.write_text("".join(text))
+    good("learn", path, *options, "--save", tmp_path / "whole")
+    path.write_text("".join(text[:151]))
+    good("learn", path, *options, "--save", tmp_path / "part")
+    path.write_text("".join(text))
+    good("learn", path, "--resume", tmp_path / "part", "--save", tmp_path / "part")
+    assert content(tmp_path / "part") == content(tmp_path / "whole")
+    model = onepass.load(tmp_path / "whole")
+    assert model[0].kinds_["id"] == ("mean target" if label == "b" else "shares of labels")
+    predicted = good("predict", tmp_path / "whole", path).stdout.split()
+    names = text[0].strip().split(",")
+    rows = [dict(zip(names, line.strip().split(","), strict=True)) for line in text[1:]]
+    rows = [{name: value or None for name, value in row.items() if name != label} for row in rows]
+    assert [str(model.predict_one(row)) for row in rows] == predicted
+    assert "leave --encode out" in run("learn", path, "--resume", tmp_path / "part", "--encode", "id").output
+    assert "'nothing'" in run("learn", path, "--encode", "nothing").output

@@ -19,9 +19,12 @@ from shared import snapshot
 
 pytestmark = pytest.mark.plain
 
+N, D = 60, 4
+NAMES = [f"f{j}" for j in range(D)]
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "Hasher": [{"n_features": 16}],
     "Imputer": [{}, {"fill": 0.5}, {"indicator": True}],
+    "OneHot": [{}, {"columns": NAMES[2:], "max_values": 7}, {"columns": NAMES[2:], "n_features": 16}],
     "RBFBasis": [{"count": 5}],
     "Table": [{"n_features": 16}, {"n_features": 16, "pairs": "all"}],
 }
@@ -31,19 +34,19 @@ STAGES = {
     if isinstance(cls, type) and issubclass(cls, Stage) and name != "Text"  # whose rows are texts: see test_text
     for options in OPTIONS.get(name, [{}])
 }
-N, D = 60, 4
-NAMES = [f"f{j}" for j in range(D)]
 RNG = np.random.default_rng(0)
 Y = RNG.integers(0, 2, N)
 
 UNNAMED = ["dense", "float32", "csr"]
 
-every_stage = pytest.mark.parametrize("stage", STAGES.values(), ids=STAGES)
+IN_PIPELINES = STAGES | {"Table-encode": onepass.Table(16, encode=NAMES[2:], cells=64)}  # which has no targets alone
+
+every_stage = pytest.mark.parametrize("stage", IN_PIPELINES.values(), ids=IN_PIPELINES)
 
 
-def each(ways: list[str]) -> Any:
+def each(ways: list[str], stages: dict[str, Any] = STAGES) -> Any:
     """Every stage with each of the ways in that it has."""
-    cases = {f"{name}-{way}": (stage, way) for name, stage in STAGES.items() for way in ways if takes(stage, way)}
+    cases = {f"{name}-{way}": (stage, way) for name, stage in stages.items() for way in ways if takes(stage, way)}
     return pytest.mark.parametrize(("stage", "way"), cases.values(), ids=cases)
 
 
@@ -152,7 +155,7 @@ def test_bad_rows_change_nothing(stage: Any, way: str, bad: float) -> None:
         assert snapshot(taught) == before
 
 
-@each([*UNNAMED, "dicts"])
+@each([*UNNAMED, "dicts"], IN_PIPELINES)
 def test_in_a_pipeline_one_at_a_time_is_a_table(stage: Any, way: str) -> None:
     X = table(stage, way)
     model = pipeline(fresh(stage), PAClassifier(classes=[0, 1]))

@@ -110,7 +110,7 @@ class Pass:
         """Stages that have nothing to learn still count what they see."""
         if self.stages and len(taught):
             some = self.X.taken(taught) if isinstance(self.X, Rows) else [self.X[t] for t in taught]
-            self.learner._through(some, None, Door())
+            self.learner._through(some, self.target[taught], None, Door())
 
     # --- of any learner ---
 

@@ -80,6 +80,10 @@ class Learner(Riverine, Engine):
         shorter = " and ".join(f"a {said[name]} {name}" for name in self._grid if said[name])
         return f"Scale the features, or use {shorter}." if shorter else super()._remedy()
 
+    def _for_stages(self, target: Any) -> Any:
+        """Targets as stages learn from them: labels `Coded`, numbers in an array; None if a row has neither."""
+        return None
+
     def _begin_pass(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """The data of one pass of `fit`, in the order in which it is learned from."""
         return X, y, sample_weight

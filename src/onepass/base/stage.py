@@ -44,6 +44,7 @@ class Stage(TransformerMixin, Estimator):
     _takes_raw: ClassVar[bool] = False  # whether it wants dicts, frames or texts as they come
     _fixes_width: ClassVar[bool] = False  # whether its rows have as many columns as it says, whatever features come
     _brings_features: ClassVar[bool] = False  # whether features may come up behind it, whatever is known before
+    _learns_targets: ClassVar[bool] = False  # whether it wants the targets of the rows that it learns from
 
     # --- what a subclass says ---
 
@@ -145,7 +146,9 @@ class Stage(TransformerMixin, Estimator):
             return X
         return self._named_rows(X, state, grow=state.grow_features)[0] if are_named(X) else self._rows(X, state)
 
-    def _learn_transform(self, X: Any, weights: Array | None, door: Door) -> Rows:
+    def _learn_transform(self, X: Any, weights: Array | None, door: Door, targets: Any = None) -> Rows:
+        """Rows after the stage, which then learns from those that have a weight. For a stage that wants them there are the targets of
+        these, as the learner tells them (`Learner._for_stages`)."""
         rows = self._enter(X, weights, door).checked()
         self._check_finite(rows, rows.dtype)
         return self._transformed(self._writable(), rows, np.ones(rows.n, bool) if weights is None else weights > 0)

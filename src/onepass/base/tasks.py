@@ -18,7 +18,7 @@ from onepass.base.engine import Pieces
 from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows, named_values, one_row
 from onepass.base.knowledge import Door, Start
-from onepass.base.labels import Coded, check_labels, classes_of, declared_classes, encode_labels, label_array
+from onepass.base.labels import Coded, check_labels, classes_of, coded, declared_classes, encode_labels, label_array
 from onepass.base.learner import Learner
 from onepass.base.offering import offered_if
 from onepass.base.parameters import NOT_NEGATIVE, among, parameter, parametric
@@ -201,6 +201,9 @@ class Classifier(Labelled):
 
     def _targets(self, y: Any, n: int) -> Array | Coded:
         return y if isinstance(y, Coded) and len(y) == n else label_array(y, n)
+
+    def _for_stages(self, target: Array | Coded) -> Coded:
+        return target if isinstance(target, Coded) else coded(target, np.unique(target))
 
     def _code(self, state: State) -> tuple[int, int, Any]:
         """Codes are a k + b: -1 and 1 in the form for two classes, else 0 .. K-1."""
@@ -411,6 +414,9 @@ class Regressor(RegressorMixin, Learner):
             t = int(np.argmin(np.isfinite(target)))
             raise ValueError(f"Input y contains {'NaN' if np.isnan(target[t]) else 'infinity'} (row {t}).")
         return target
+
+    def _for_stages(self, target: Array) -> Array:
+        return target.astype(np.float64)
 
     def _codes(self, state: State, y: Array) -> tuple[Array, int]:
         with np.errstate(over="ignore"):

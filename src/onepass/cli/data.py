@@ -21,7 +21,7 @@ def opened(data: str, task: str | None, options: dict[str, Any]) -> Any:
     from onepass.streams.tables import IfThere
 
     given = dict(options)
-    given["text"] = [*options["text"], *given.pop("categories")]
+    given["text"] = [*options["text"], *given.pop("categories"), *given.pop("encode")]
     if options["missing"] in FILLS:
         given["missing"] = "keep"
     if (options["format"] or guess(data)) in TABLES:

@@ -22,7 +22,7 @@ def kind_of(chunk: Chunk, options: dict[str, Any]) -> str:
     """What kind of data a stream holds, by its first chunk."""
     if sp.issparse(chunk.X):
         return SPARSE
-    if has_strings(chunk) or options["text"] or options["categories"]:
+    if has_strings(chunk) or options["text"] or options["categories"] or options["encode"]:
         return MIXED
     if options["features"] not in (None, chunk.X.shape[1]):
         raise ValueError(f"the data has {chunk.X.shape[1]} features, but --features says {options['features']}")
@@ -30,14 +30,20 @@ def kind_of(chunk: Chunk, options: dict[str, Any]) -> str:
 
 
 def strings_of(chunk: Chunk, options: dict[str, Any]) -> dict[str, list[str]]:
-    """The columns of texts and of categories: those that were named, and what the others look like. Dates are neither."""
-    found = {"text": list(options["text"]), "categories": list(options["categories"])}
+    """The columns of texts, of categories and of those to encode: those that were named, and what the others look like, of which none
+    is to encode. Dates are none of these."""
+    found = {name: list(options[name]) for name in ("text", "categories", "encode")}
+    named = {name for columns in found.values() for name in columns}
+    columns = nw.from_native(chunk.X, eager_only=True).columns if chunk.names is None else chunk.names
+    for option, names in found.items():
+        if absent := [name for name in names if name not in columns]:
+            raise ValueError(f"--{option} names {absent[0]!r}, and there is no such feature; there are {', '.join(columns)}")
     if not has_strings(chunk):
         return found
     frame = nw.from_native(chunk.X, eager_only=True)
     for name in (name for name in frame.columns if frame[name].dtype == nw.String):
         values = [value for value in frame[name].to_list() if value and value.strip()]
-        if name in options["text"] or name in options["categories"] or not values or LOOKS_LIKE_A_DATE.match(values[0]):
+        if name in named or not values or LOOKS_LIKE_A_DATE.match(values[0]):
             continue
         plainly = np.mean([len(value.split()) for value in values]) >= WORDS and len(set(values)) > SAME * len(values)
         found["text" if plainly else "categories"].append(name)

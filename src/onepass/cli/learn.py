@@ -33,6 +33,7 @@ DECIDED = {
     "missing": "--missing",
     "text": "--text",
     "categories": "--categories",
+    "encode": "--encode",
 }
 
 
@@ -146,7 +147,7 @@ def learn(
             known = about(first, options)
             for name in set(known.get("text", ())) - set(options["text"]):
                 click.echo(f"onepass: {name!r} holds texts, learned word by word; --categories {name} says otherwise", err=True)
-            options |= {name: known[name] for name in ("text", "categories") if name in known}
+            options |= {name: known[name] for name in ("text", "categories", "encode") if name in known}
             model = build(learner, task, given, **known, scale=scale, seed=seed, classes=labels)
         else:
             check_columns(origin, stream)
@@ -213,7 +214,7 @@ def _origin(
     watched: Any, stream: Any, options: dict[str, Any], head: Any, before: int, origin: dict[str, Any]
 ) -> dict[str, Any]:
     """What to keep of where the model learned."""
-    kept = {name: options[name] for name in ("text", "categories", "missing", "zero_based")}
+    kept = {name: options[name] for name in ("text", "categories", "encode", "missing", "zero_based")}
     position = {"rows": before + watched.examples, "bytes": stream.position.bytes}
     return {
         "file": stream.name,

@@ -204,6 +204,7 @@ def build(
     features: int | None = None,
     text: Iterable[str] = (),
     categories: Iterable[str] = (),
+    encode: Iterable[str] = (),
     seed: int = 0,
     classes: list[Any] | None = None,
 ) -> Any:
@@ -231,7 +232,8 @@ def build(
     if kind == MIXED:
         holes = "mean" if fill is None else fill
         scaled = scale in ("auto", "standard")
-        stages.append(Table(features or HASHED, list(text), list(categories), missing=holes, scale=scaled))
+        columns = list(text), list(categories)
+        stages.append(Table(features or HASHED, *columns, missing=holes, scale=scaled, encode=list(encode) or None))
     elif fill is not None:
         stages.append(Imputer(fill))
     if (scale == "standard" and kind != MIXED) or (scale == "auto" and kind == NUMBERS):

@@ -105,6 +105,13 @@ READING = (
         help="Columns whose values, also numbers, are names of kinds.",
     ),
     click.option(
+        "--encode",
+        type=Names(),
+        default=(),
+        metavar="COLUMNS",
+        help="Columns of categories with many values, to be learned by the labels of earlier rows with the same value.",
+    ),
+    click.option(
         "--skip-bad", type=click.IntRange(0), default=0, metavar="N", help="How many lines that can't be read may be left out."
     ),
     click.option("--zero-based", is_flag=True, help="The feature indices of LIBSVM data start at 0, not 1."),

@@ -15,7 +15,7 @@ from onepass.base import Learner
 from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows
 from onepass.base.knowledge import Door
-from onepass.stages import Hasher, Pipeline, Table
+from onepass.stages import Hasher, OneHot, Pipeline, Table
 from onepass.streams import Chunk
 
 
@@ -51,7 +51,7 @@ def rows_for(model: Any, chunk: Chunk) -> Any:
     first = steps_of(model)[0]
     if getattr(first, "_takes_raw", False):
         named = chunk.names is not None or nw.dependencies.is_into_dataframe(chunk.X) or are_named(chunk.X)
-        if not named and isinstance(first, Hasher | Table):
+        if not named and isinstance(first, Hasher | OneHot | Table):
             raise ValueError(
                 "the model was learned from a table with strings, by the names of its columns; the data has no names"
             )

@@ -4,9 +4,22 @@ from onepass.stages.basis import RBFBasis
 from onepass.stages.foreign import Foreign
 from onepass.stages.hashing import Hasher
 from onepass.stages.missing import Imputer
+from onepass.stages.onehot import OneHot
 from onepass.stages.pipeline import Pipeline, pipeline
 from onepass.stages.scaling import StandardScaler, UnitNorm
 from onepass.stages.table import Table
 from onepass.stages.text import Text
 
-__all__ = ["Foreign", "Hasher", "Imputer", "Pipeline", "RBFBasis", "StandardScaler", "Table", "Text", "UnitNorm", "pipeline"]
+__all__ = [
+    "Foreign",
+    "Hasher",
+    "Imputer",
+    "OneHot",
+    "Pipeline",
+    "RBFBasis",
+    "StandardScaler",
+    "Table",
+    "Text",
+    "UnitNorm",
+    "pipeline",
+]

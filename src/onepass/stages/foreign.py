@@ -61,7 +61,7 @@ class Foreign(Stage):
         given = self.transformer
         name = type(given).__name__
         if self._by_name and getattr(given, "_supervised", False):
-            raise TypeError(f"{name} learns from labels, which stages do not see: put it into a pipeline of river.")
+            raise TypeError(f"{name} learns from labels, which it would not see here: put it into a pipeline of river.")
         if not self._by_name and not _is_fitted(given) and not hasattr(given, "partial_fit"):
             raise NotFittedError(
                 f"This {name} is not fitted, and has no partial_fit to learn along the stream: call its fit first."
@@ -120,7 +120,7 @@ class Foreign(Stage):
     def _seen_by(self, state: State, X: Any, *, foreseen: bool = True) -> Rows:
         return self._passed(state, X, None)[0]
 
-    def _learn_transform(self, X: Any, weights: Array | None, door: Door) -> Rows:
+    def _learn_transform(self, X: Any, weights: Array | None, door: Door, targets: Any = None) -> Rows:
         if self._state is None:
             self._state = self._fresh()
         state = self._state

@@ -22,6 +22,7 @@ from onepass.base.state import Array
 from onepass.compiled.compiler import entry_point, routine
 
 BUCKETS = 2**20
+PAIR = 0x9E3779B1  # joins two hashes
 ANY = (nw.Categorical, nw.Enum, nw.Object, nw.Unknown)  # columns whose values tell, one by one, whether they are texts
 
 MASK, C1, C2, PLUS, F1, F2 = map(np.uint64, (0xFFFFFFFF, 0xCC9E2D51, 0x1B873593, 0xE6546B64, 0x85EBCA6B, 0xC2B2AE35))
@@ -210,6 +211,11 @@ def _entries(name: Any, series: Any) -> tuple[Any, Any]:
     return murmurhash3_32(name), (series.cast(nw.Float64) if series.dtype.is_decimal() else series).to_numpy()
 
 
+def category(name: str, value: Any) -> str:
+    """What the feature of a value that is a category is called. A whole number is the same one in a column of floats."""
+    return f"{name}={int(value) if isinstance(value, float) and value.is_integer() else value}"
+
+
 def hashes_of(name: str, values: Any) -> tuple[Array, Array]:
     """The hashes of a column whose values are categories, and 1 where there is a value, else 0. Numbers are told by their text."""
     if not isinstance(values, list | np.ndarray) and values.dtype == nw.String:
@@ -220,8 +226,7 @@ def hashes_of(name: str, values: Any) -> tuple[Array, Array]:
     missing = [value is None or value != value for value in listed]
     for value, absent in zip(listed, missing, strict=True):
         if not absent and value not in known:
-            whole = isinstance(value, float) and value.is_integer()
-            known[value] = murmurhash3_32(f"{name}={int(value) if whole else value}")
+            known[value] = murmurhash3_32(category(name, value))
     return np.array([0 if absent else known[v] for v, absent in zip(listed, missing, strict=True)], np.int64), 1.0 - np.array(
         missing
     )

@@ -170,8 +170,10 @@ class Pipeline(Saved, Riverine, _BaseComposition):
         def fit_anew() -> None:
             for step in self._all:
                 step._state = None
-            weights = self.learner._weights(sample_weight, _length(X))
-            self.learner._fit(*self._through(X, weights, replace(WHOLE, features_come=are_named(X))), y, weights)
+            n = _length(X)
+            target, weights = self.learner._targets(y, n), self.learner._weights(sample_weight, n)
+            rows, told = self._through(X, target, weights, replace(WHOLE, features_come=are_named(X)))
+            self.learner._fit(rows, told, target, weights)
 
         with self._writing():
             guarded(fit_anew, *self._all)
@@ -258,13 +260,13 @@ class Pipeline(Saved, Riverine, _BaseComposition):
     def _learn_part(self, part: Any, target: Any, weights: Array | None, door: Door, pieces: Pieces | None) -> None:
         """Learn from a block. Where features grow, rows of weight 0 bring none: they are only predicted."""
         cuts = [0, len(target)]
-        if weights is not None and (door.features_come or self._grows()):
+        if weights is not None and (door.features_come or self._grows() or any(s._brings_features for s in self.stages)):
             cuts = [0, *(np.flatnonzero(np.diff(weights > 0)) + 1).tolist(), len(target)]
         for start, stop in pairwise(cuts):
             some = part.part(start, stop) if isinstance(part, Rows) else part[start:stop]
             share = None if weights is None else weights[start:stop]
             if share is None or share.any():
-                rows, told = self._through(some, share, door)
+                rows, told = self._through(some, target[start:stop], share, door)
                 self.learner._learn(rows, target[start:stop], share, told, pieces)
             else:
                 predicted = self._predicted_now(some, stop - start, pieces is not None and pieces.chances)
@@ -282,10 +284,13 @@ class Pipeline(Saved, Riverine, _BaseComposition):
     def _grows(self) -> bool:
         return any(step._state is not None and step._state.grow_features for step in self._all)
 
-    def _through(self, X: Any, weights: Array | None, door: Door) -> tuple[Any, Door]:
+    def _through(self, X: Any, target: Any, weights: Array | None, door: Door) -> tuple[Any, Door]:
         """Rows on their way to the learner, which the stages learn from, and what they tell it."""
+        targets = None
+        if any(stage._learns_targets for stage in self.stages):  # nobody looks at the labels of rows that weigh nothing
+            targets = self.learner._for_stages(target if weights is None else target[weights > 0])
         for stage in self.stages:
-            X, door = stage._learn_transform(X, weights, door), door.behind(stage)
+            X, door = stage._learn_transform(X, weights, door, targets), door.behind(stage)
         return X, door
 
     def _hashes(self) -> bool:

@@ -20,21 +20,23 @@ from onepass.base import Field, ModelFileError, Stage, State
 from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows, check_name, number_of
 from onepass.base.knowledge import Door, Start
-from onepass.base.parameters import among, parameter, parametric
+from onepass.base.labels import Coded, encode_labels
+from onepass.base.parameters import POSITIVE, among, parameter, parametric
 from onepass.base.stage import FLOAT64
 from onepass.base.state import Array
 from onepass.compiled.compiler import entry_point
 from onepass.compiled.loop import T
-from onepass.stages.hashing import Shared, hashes_of, said
+from onepass.stages.encoding import encode_by_means, encode_by_shares
+from onepass.stages.hashing import PAIR, Shared, hashes_of, said
 from onepass.stages.text import bags_of, columns_of
 
-UNKNOWN, NUMBER, CATEGORY, TEXT, DATE = range(5)
-SLOTS = {NUMBER: 1, DATE: 7}  # columns of the result that are theirs alone
+UNKNOWN, NUMBER, CATEGORY, TEXT, DATE, MEAN, SHARES = range(7)
+KINDS = "unknown", "number", "category", "text", "date", "mean target", "shares of labels"
+SLOTS = {NUMBER: 1, DATE: 7, MEAN: 1}  # columns of the result that are theirs alone
 PARTS = ("", " (day, sine)", " (day, cosine)", " (week, sine)", " (week, cosine)", " (year, sine)", " (year, cosine)")
 MANY_WORDS = 5  # in the first value of a column, and it is a text
 DAY, YEAR = 86400.0, 365.2425
 LOOKS_LIKE_A_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?\Z")
-PAIR = 0x9E3779B1  # joins two hashes
 Entries = tuple[Array, Array]  # of a column, an entry a row: hashes and values
 Part = tuple[Array, Array, Array]  # how many entries each row has, and all of them: columns and values
 
@@ -60,6 +62,11 @@ def standardise_with_holes(
                 squares[j] += error * (x - mean[j])
 
 
+def _moments(axis: str) -> dict[str, Field]:
+    """The moments of encoded columns, by which they are scaled."""
+    return {f"encoded_{name}": Field(f"{axis} features") for name in ("mean", "squares", "seen")}
+
+
 @parametric
 class Table(Stage):
     """Raw tables as rows of numbers: frames with columns of all kinds, and dicts with values of all kinds.
@@ -74,16 +81,24 @@ class Table(Stage):
     have columns of their own at the front of a row, if they are known at the first example. All else is hashed to `n_features`
     columns behind them, with a sign from the hash; a table of numbers and dates alone has none of these.
 
+    Columns to `encode` are categories with too many values for a feature each. In place of a value there is the mean target of the
+    earlier rows that had it, shrunk to the mean m of all rows, and scaled as numbers are: (n_c m_c + a m) / (n_c + a), where n_c rows
+    had the value, with mean m_c, and a is the `smoothing`. For labels there are shares in place of means, one for each label; of two
+    labels that of the second, and nothing before there are two. A row's own target is never in it: row t is encoded by the rows before
+    t, also in `fit`, and then counted. A Table that encodes learns in a pipeline, where the learner says what the targets are.
+
     `pairs` are products of two columns, as features of their own: of two categories both values at once, of a category and a number
     a number for each value of the category.
 
     References
     ----------
     K. Weinberger, A. Dasgupta, J. Langford, A. Smola, J. Attenberg: Feature hashing for large scale multitask learning. ICML 2009.
+    D. Micci-Barreca: A preprocessing scheme for high-cardinality categorical attributes in classification and prediction problems.
+    SIGKDD Explorations 3 (2001), 27-32.
 
     Examples
     --------
-    >>> from onepass import AROWClassifier, Table, pipeline
+    >>> from onepass import AROWClassifier, PARegressor, Table, pipeline
     >>> model = pipeline(Table(), AROWClassifier())
     >>> model.learn_one({"age": 35, "city": "Valencia", "joined": "2024-02-29", "note": None}, "stays")
     >>> model.learn_one({"age": 71, "city": "Bilbao", "joined": "2019-11-02", "note": None}, "leaves")
@@ -92,6 +107,12 @@ class Table(Stage):
     'leaves'
     >>> model[0].kinds_
     {'age': 'number', 'city': 'category', 'joined': 'date', 'note': 'unknown'}
+
+    >>> model = pipeline(Table(encode=["city"], scale=False), PARegressor())
+    >>> for city, price in [("Valencia", 2.0), ("Bilbao", 5.0), ("Valencia", 3.0)]:
+    ...     model.learn_one({"city": city}, price)
+    >>> model[0].transform([{"city": "Valencia"}, {"city": "Bilbao"}, {"city": "Soria"}]).data.round(2).tolist()
+    [2.78, 4.17, 3.33]
     """
 
     n_features: int = parameter(
@@ -119,10 +140,22 @@ class Table(Stage):
         Interval(Real, None, None, closed="neither"),
         text='What a missing number counts as, "mean" or a number.',
     )
+    encode: Any = parameter(
+        None, "array-like", None, kind="list of str", text="Columns of categories to encode by the targets of earlier rows."
+    )
+    smoothing: float = parameter(
+        1.0, POSITIVE, text="How many rows of a category weigh as much as what holds for all rows, for columns to encode."
+    )
+    cells: int = parameter(
+        2**18,
+        Interval(Integral, 1, 2**30, closed="both"),
+        text="How many cells there are for hashes of categories to encode, one a category, or for labels one for each of its labels.",
+    )
 
     _takes_raw = True
     _takes_missing = True
     _fixes_width = True
+    _known_forms: ClassVar[tuple[str, ...]] = ("stage", "multiclass", "regression")  # the latter where columns are encoded
     _forms: ClassVar[dict[str, dict[str, Field]]] = {
         "stage": {
             "kind": Field("features"),
@@ -131,16 +164,27 @@ class Table(Stage):
             "squares": Field("features"),
             "seen": Field("features"),
             "widths": Field("2"),  # of what is not hashed, and of what is
-        }
+        },
+        "multiclass": {"cells": Field("cells"), "totals": Field("classes"), **_moments("classes")},
+        "regression": {"cells": Field("2 cells"), "totals": Field("2"), **_moments("one")},
     }
+
+    def _fields(self, form: str) -> dict[str, Field]:
+        return self._forms["stage"] | self._forms[form]
+
+    def _sizes(self) -> dict[str, int]:
+        return {"cells": int(self.cells)}
+
+    @property
+    def _learns_targets(self) -> bool:  # type: ignore[override]
+        return self.encode is not None and len(self.encode) > 0
 
     @property
     def kinds_(self) -> dict[str, str]:
         """What each column holds."""
         state = self._attribute("kinds_")
         assert state.names is not None
-        said = {UNKNOWN: "unknown", NUMBER: "number", CATEGORY: "category", TEXT: "text", DATE: "date"}
-        return {name: said[int(state.arrays["kind"][j + 1])] for j, name in enumerate(state.names.first(state.n_features))}
+        return {name: KINDS[int(state.arrays["kind"][j + 1])] for j, name in enumerate(state.names.first(state.n_features))}
 
     def _width(self, state: State) -> int:
         return int(state.arrays["widths"].sum())
@@ -176,7 +220,9 @@ class Table(Stage):
         taken = np.sort(slots[slots != 0])
         sizes = np.array([SLOTS.get(kind, 0) for kind in kinds[slots != 0]])[np.argsort(slots[slots != 0])]
         in_order = np.array_equal(taken, 1 + np.cumsum(sizes) - sizes) and bool((sizes > 0).all())
-        return in_order and bool(np.isin(kinds, range(5)).all()) and own == sizes.sum() and hashed in (0, self.n_features)
+        possible = [*range(MEAN), *{"regression": [MEAN], "multiclass": [SHARES]}.get(state.form, [])]
+        has_place = hashed == self.n_features or (hashed == 0 and SHARES not in kinds)
+        return in_order and bool(np.isin(kinds, possible).all()) and own == sizes.sum() and has_place
 
     # --- what the base asks ---
 
@@ -192,7 +238,10 @@ class Table(Stage):
             return [j for j in (row.indices.tolist() if hashed else ()) if j >= own]
 
         for name, value in x.items():
-            if kinds.get(name) == "text":
+            if kinds.get(name) == KINDS[SHARES]:
+                for label, h in self._shares(state, name):
+                    called.add([own + h % hashed], f"{name}: {label}")
+            elif kinds.get(name) == "text":
                 seed = np.uint64(murmurhash3_32(name, positive=True))
                 for j, word in columns_of(value, seed, 1, (0, 0), hashed):
                     called.add([own + j], f"{name}: {word}")
@@ -210,14 +259,59 @@ class Table(Stage):
     def _seen_by(self, state: State, X: Any, *, foreseen: bool = True) -> Rows:
         return self._made(state, X, None)
 
-    def _learn_transform(self, X: Any, weights: Array | None, door: Door) -> Rows:
+    def _learn_transform(self, X: Any, weights: Array | None, door: Door, targets: Any = None) -> Rows:
         taught = np.ones(_length(X), bool) if weights is None else weights > 0
+        form = self._form(targets)
         if self._state is None:
-            self._state = self._new_state("stage", Start(FLOAT64, 0, [], None, True, False))
-        return self._made(self._writable(), X, taught, door)
+            labels = np.empty(0) if form == "multiclass" else None
+            self._state = self._new_state(form, Start(FLOAT64, 0, [], labels, True, labels is not None))
+        y = np.zeros(len(taught), np.int64 if form == "multiclass" else np.float64)
+        y[taught] = self._codes(targets)
+        return self._made(self._writable(), X, taught, y, door)
 
-    def _made(self, state: State, X: Any, taught: Array | None, door: Door | None = None) -> Rows:
-        """Rows of a raw table. With `taught` they are learned from, and columns that are new are taken in."""
+    def _form(self, targets: Any) -> str:
+        """The form that targets of this kind ask for."""
+        if not self._learns_targets:
+            form = "stage"
+        elif targets is None:
+            raise TypeError(
+                "A Table that encodes columns learns from targets: put it into onepass.pipeline(...), before a classifier or a"
+                " regressor."
+            )
+        else:
+            form = "multiclass" if isinstance(targets, Coded) else "regression"
+        if self._state is not None:
+            self._check_unchanged(self._state)
+            if self._state.form != form:
+                raise ValueError(
+                    "This Table has learned from targets of another kind, numbers or labels: call fit to start anew."
+                )
+        return form
+
+    def _check_unchanged(self, state: State) -> None:
+        encodes = state.form != "stage"
+        if encodes != self._learns_targets or (encodes and state.sizes != self._sizes()):
+            raise ValueError(
+                "Whether a Table encodes columns, and its `cells`, can't change once learning has begun: call fit to start anew."
+            )
+
+    def _codes(self, targets: Any) -> Any:
+        """Targets as the state has them: labels by their places, and new ones are taken in; 0 for all if nobody wants them."""
+        state = self._writable()
+        if state.classes is None:
+            return targets if self._learns_targets else 0
+        for label in targets.labels[np.unique(targets.codes)].tolist():
+            assert state.classes is not None
+            if label not in state.classes.tolist():
+                state, _ = state.with_class(label)
+                self._set_state(state)
+        assert state.classes is not None
+        codes = np.empty(len(targets), np.int64)
+        encode_labels(targets, state.classes, 1, 0, codes)
+        return codes
+
+    def _made(self, state: State, X: Any, taught: Array | None, y: Array | None = None, door: Door | None = None) -> Rows:
+        """Rows of a raw table. With `taught` they are learned from, with the targets `y`, and columns that are new are taken in."""
         assert state.names is not None
         known = state.names.first(state.n_features)
         columns = {name: values for name, values in _columns(X, known).items() if name not in (self.drop or ())}
@@ -229,7 +323,7 @@ class Table(Stage):
                 state = self._met(state, {name: columns[name][t : t + 1] for name in named}, taught[t : t + 1])
                 self._lay_out(state, door)
             state = self._met(state, columns, taught)
-        return self._assembled(state, columns, n, taught)
+        return self._assembled(state, columns, n, taught, y)
 
     def _met(self, state: State, columns: Mapping[str, Any], taught: Array) -> State:
         """A state that knows these columns, and what they hold if that shows."""
@@ -247,10 +341,12 @@ class Table(Stage):
         kinds = state.arrays["kind"]
         for j, (name, values) in zip(names.places(columns, state.n_features), columns.items(), strict=True):
             if j is not None and kinds[j + 1] == UNKNOWN:
-                kinds[j + 1] = self._kind(name, values, taught)
+                kinds[j + 1] = self._kind(state, name, values, taught)
         return state
 
-    def _kind(self, name: str, values: Any, taught: Array) -> int:
+    def _kind(self, state: State, name: str, values: Any, taught: Array) -> int:
+        if name in (self.encode or ()):
+            return MEAN if state.form == "regression" else SHARES
         if name in (self.text or ()):
             return TEXT
         if name in (self.categories or ()):
@@ -284,14 +380,22 @@ class Table(Stage):
         plain = closed and all(int(kind) in SLOTS for kind in kinds[1 : state.n_features + 1]) and not self.pairs
         state.arrays["widths"][:] = at - 1, 0 if plain else self.n_features
 
-    def _assembled(self, state: State, columns: Mapping[str, Any], n: int, taught: Array | None) -> Rows:
+    def _assembled(self, state: State, columns: Mapping[str, Any], n: int, taught: Array | None, y: Array | None) -> Rows:
         names = self._check_named_features(state)
         places = {name: names.place(name, state.n_features) for name in columns}
         kinds = {name: int(state.arrays["kind"][j + 1]) for name, j in places.items() if j is not None}
         own, hashed = map(int, state.arrays["widths"])
         dense, entries = np.zeros((n, own)), list[Entries]()
         single = dict[str, Entries]()  # of each column, for pairs
-        numbers, stray = self._scaled(state, {name: columns[name] for name, kind in kinds.items() if kind in SLOTS}, n, taught)
+        numbers, stray = self._scaled(
+            state, {name: columns[name] for name, kind in kinds.items() if kind in (NUMBER, DATE)}, n, taught
+        )
+        encoded = {name: columns[name] for name, kind in kinds.items() if kind in (MEAN, SHARES)}
+        for name, found in self._encoded(state, encoded, n, taught, y).items():
+            if kinds[name] == MEAN:
+                numbers[name] = found
+            else:
+                entries += [(np.full(n, h), share) for (_, h), share in zip(self._shares(state, name), found, strict=True)]
         for name, features in numbers.items():
             slot = int(state.arrays["slot"][(places[name] or 0) + 1]) - 1
             for part, feature in zip(PARTS, features, strict=False):
@@ -308,8 +412,8 @@ class Table(Stage):
             entries.append(single[name])
         entries += [hashes_of(name, values) for name, values in stray.items()]
         for one, other in self._pairs(names.first(state.n_features), single):
-            (h, x), (g, y) = single[one], single[other]
-            entries.append(((h * PAIR + g) & 0x7FFFFFFF, x * y))
+            (h, x), (g, z) = single[one], single[other]
+            entries.append(((h * PAIR + g) & 0x7FFFFFFF, x * z))
         texts = [bags_of(name, columns[name], hashed) for name, kind in kinds.items() if kind == TEXT]
         return _joined(n, dense, entries, texts, hashed)
 
@@ -335,11 +439,44 @@ class Table(Stage):
             arrays["count"][T] += np.count_nonzero(taught)
         return {name: [values[:, k], *cycles.get(name, ())] for k, name in enumerate(columns)}, stray
 
+    def _encoded(
+        self, state: State, columns: Mapping[str, Any], n: int, taught: Array | None, y: Array | None
+    ) -> dict[str, list[Array]]:
+        """The features of columns that are encoded, one a label, or one; they are learned from with `taught` and the targets `y`."""
+        if not columns:
+            return {}
+        arrays, places = state.arrays, self._check_named_features(state).places(columns, state.n_features)
+        found = [hashes_of(name, values) for name, values in columns.items()]
+        hashes, there = np.stack([h for h, _ in found], axis=1), np.stack([present > 0 for _, present in found], axis=1)
+        learned = np.zeros(n, bool) if taught is None else taught
+        width, room = arrays["encoded_mean"].shape
+        values = np.empty((n, len(columns), width))
+        of_targets = learned, arrays["cells"], arrays["totals"], float(self.smoothing), values
+        if state.form == "regression":
+            encode_by_means(hashes, there, np.zeros(n) if y is None else y, *of_targets)
+        else:
+            encode_by_shares(hashes, there, _label_hashes(state), np.zeros(n, np.int64) if y is None else y, *of_targets)
+        moments = (arrays[name].reshape(-1) for name in _moments(""))
+        rows = np.add.outer(np.array(places, np.int64), room * np.arange(width)).ravel()
+        standardise_with_holes(values.reshape(n, -1), rows, *moments, learned, bool(self.scale), np.nan)
+        return dict(zip(columns, map(list, values.transpose(1, 2, 0)), strict=True))
+
+    def _shares(self, state: State, name: str) -> list[tuple[Any, int]]:
+        """The labels, and the hash of what an encoded column says of each."""
+        assert state.classes is not None
+        hashes = (murmurhash3_32(name) * PAIR + _label_hashes(state)) & 0x7FFFFFFF
+        return list(zip(state.classes.tolist(), hashes.tolist(), strict=True))
+
     def _pairs(self, names: list[str], single: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
         """The pairs of columns that there are."""
         if isinstance(self.pairs, str):
             return combinations([name for name in names if name in single], 2)
         return [(one, other) for one, other in self.pairs or () if one in single and other in single]
+
+
+def _label_hashes(state: State) -> Array:
+    assert state.classes is not None
+    return hashes_of("", state.classes.tolist())[0]
 
 
 # --- columns, however they come ---

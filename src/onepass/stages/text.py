@@ -89,7 +89,7 @@ class Text(Hashing):
         data, offsets = _encoded(X)
         return self._bags(state, data, offsets, np.zeros(len(offsets) - 1, bool))
 
-    def _learn_transform(self, X: Any, weights: Array | None, door: Door) -> Rows:
+    def _learn_transform(self, X: Any, weights: Array | None, door: Door, targets: Any = None) -> Rows:
         data, offsets = _encoded(X)
         state = self._latest()
         return self._bags(state, data, offsets, np.ones(len(offsets) - 1, bool) if weights is None else weights > 0)
