@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import lzma
 import os
 import subprocess
 import sys
@@ -18,11 +19,13 @@ import scipy.sparse as sp
 from river import linear_model, preprocessing
 from scipy.linalg import blas
 from sklearn.datasets import load_svmlight_file
+from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import SGDClassifier
 from vowpalwabbit import Workspace
 
 import onepass
 from benchmarks.measure import Result, best
+from benchmarks.raw import DATA
 
 GB, MB = 1e9, 1e6
 
@@ -175,6 +178,34 @@ def one_at_a_time() -> list[Result]:
         ),
         Result(
             "the same after a scaler, array", f"{of_arrays_piped * us:.1f} µs", river_pipeline / of_arrays_piped, 3, piped_peer
+        ),
+    ]
+
+
+def texts() -> list[Result]:
+    """English sentences as bags of words, and learned from as they come."""
+    with lzma.open(DATA / "multi30k-train.en.xz", "rt", encoding="utf-8") as file:
+        sentences = file.read().splitlines()
+    labels = np.array([len(sentence) % 2 for sentence in sentences])
+    size = sum(map(len, sentences)) / MB
+    ours, theirs = onepass.Text(), HashingVectorizer(n_features=2**18)
+
+    def learn() -> None:
+        onepass.pipeline(onepass.Text(), onepass.PAClassifier()).partial_fit(sentences, labels, classes=[0, 1])
+
+    def learn_theirs() -> None:
+        scikit_learn_pa().partial_fit(theirs.transform(sentences), labels, classes=[0, 1])
+
+    learn()  # compile
+    bags, pipe, peer, peers = best(
+        lambda: ours.transform(sentences), learn, lambda: theirs.transform(sentences), learn_theirs, repeats=7
+    )
+    return [
+        Result(
+            "texts as bags of words", f"{size / bags:.0f} MB/s", peer / bags, 20, f"`HashingVectorizer`, {size / peer:.1f} MB/s"
+        ),
+        Result(
+            "the same, and PA-I on them", f"{size / pipe:.0f} MB/s", peers / pipe, 10, f"scikit-learn, {size / peers:.1f} MB/s"
         ),
     ]
 
@@ -410,6 +441,7 @@ CASES = [
     budgets,
     from_file,
     one_at_a_time,
+    texts,
     small_pamo,
     large_pamo,
     start_up,

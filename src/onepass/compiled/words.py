@@ -242,7 +242,7 @@ def bags(
         longest = max(longest, offsets[t + 1] - offsets[t])
     own = np.empty(longest + 2, np.uint64), np.empty((longest + 2) * (orders + letters[1]), np.int64)
     found, keys = borrowed(own)
-    documents, totals, indices, values = borrowed((documents, totals, indices, values))
+    data, documents, totals, indices, values = borrowed((data, documents, totals, indices, values))
     indptr[0] = 0
     for t in range(len(taught)):
         used = gather(data, offsets[t], offsets[t + 1], seed, orders, letters, columns, found, keys)
