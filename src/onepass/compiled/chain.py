@@ -21,6 +21,9 @@ from onepass.compiled.verb import verb
 Before = namedtuple("Before", "stage rest")
 End = namedtuple("End", "bias")
 
+# One raw example, as the first stage wants it: numbers, and the bytes of texts.
+Raw = namedtuple("Raw", "values data bias")
+
 
 @verb(0)
 def change(stage: Any, X: Any, taught: Any, out: Any) -> None:
@@ -80,9 +83,20 @@ def keeps_places(*stages: type) -> None:
 
 def makes_columns(stage: type, columns: Callable[..., Any]) -> None:
     """This is a record of stages that give a row as many columns as the arrays that `columns` makes, whatever the row is."""
-    for rows in (DenseRows, SparseRows):
+    for rows in (DenseRows, SparseRows, Raw):
         result.form(stage, rows)(columns)
         after.form(stage, rows)(_dense_after)
+
+
+def _entries_after(stage: Any, X: Any, out: Any) -> Any:
+    indptr, indices, values = out
+    return SparseRows(lent(indptr), lent(indices[: indptr[1]]), lent(values[: indptr[1]]), X.bias)
+
+
+def makes_entries(stage: type, entries: Callable[..., Any]) -> None:
+    """This is a record of stages that make sparse rows of raw examples, in the arrays that `entries` makes (`compiled/entries.py`)."""
+    result.form(stage, Raw)(entries)
+    after.form(stage, Raw)(_entries_after)
 
 
 @entry_point
@@ -168,4 +182,11 @@ def run_dense(fixed: Any, values: Any, y: Any, share: Any) -> Any:
 def run_sparse(fixed: Any, indptr: Any, indices: Any, values: Any, y: Any, share: Any) -> Any:
     """The loop on one sparse row, of weight `share`."""
     X, y = borrowed((SparseRows(indptr, indices, values, values.dtype.type(0)), y))
+    return answer(opened(fixed), X, y, share)
+
+
+@entry_point
+def run_raw(fixed: Any, values: Any, data: Any, y: Any, share: Any) -> Any:
+    """The loop on one raw example, of weight `share`."""
+    X, y = borrowed((Raw(values, data, values.dtype.type(0)), y))
     return answer(opened(fixed), X, y, share)
