@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import nan
 from operator import call
 from struct import error as StructError
 from typing import Any
@@ -14,7 +15,7 @@ from numpy import frombuffer, ndarray
 from onepass.base.inputs import Places, places, readonly
 from onepass.base.state import Array, State
 from onepass.compiled.average import Averaged, Lazy, NoAverage, Strided
-from onepass.compiled.chain import Before, End, run_dense, run_sparse
+from onepass.compiled.chain import Before, End, Numbering, run_dense, run_raw, run_sparse
 from onepass.compiled.compiler import machine_code
 from onepass.compiled.gates import Active, Balanced
 from onepass.compiled.kept import Kept
@@ -25,6 +26,9 @@ from onepass.compiled.scaled import AveragedScaled, LazyScaled, Scaled
 
 # An average that is blended as a whole is blended so often: a fraction of the cost of the step itself.
 BLEND_EVERY = 16
+
+# What makes of a raw example, and whether it is to be learned from, what `run_raw` takes of it; None if it needs a closer look.
+ReadRaw = Callable[[Any, bool], tuple[Array, ...] | None]
 
 
 class Bound:
@@ -62,6 +66,8 @@ class Bound:
         self._chain: Any = End(self.bias)
         self._dense: Callable[..., float] | None = None
         self._sparse: Callable[..., float] | None = None
+        self._read: ReadRaw | None = None
+        self._takes_holes = False
         self._answers = self._takes_dicts = state.classes is None or bool(labels)  # else every example needs a closer look
         self._enter_by(state, ignores_new=not state.foresees)
 
@@ -107,17 +113,21 @@ class Bound:
         other._enter_by(state, ignores_new=not state.foresees)
         return other
 
-    def behind(self, stages: list[tuple[Any, State, int]]) -> Bound | None:
+    def behind(self, stages: list[tuple[Any, State, int]], *, read: ReadRaw | None = None, holes: bool = False) -> Bound | None:
         """The binding for single examples that come through stages, given by their records, states and widths; None where a stage
-        gives rows that the next one does not take."""
+        gives rows that the next one does not take. Raw examples are `read` for the first; others may have `holes`."""
         entrance = stages[0][1]
-        chain, wanted = self._chain, self.state.n_features
+        chain, wanted, buckets = self._chain, self.state.n_features, self.state.buckets
+        if buckets is not None:
+            chain, wanted = Numbering(*buckets.table, wanted, self.state.foresees, chain), buckets.width
         for record, state, width in reversed(stages):
             if width != wanted or state.flaw() is not None:
                 return None
             chain, wanted = Before(record, chain), state.n_features
-        other = self._like(_chain=chain, _dense=None, _sparse=None)
-        other._takes_dicts = self._takes_dicts and self.dtype == np.float64  # stages keep to the type of what comes
+        takes = self._takes_dicts and self.dtype == np.float64  # stages keep to the type of what comes
+        if read is not None and not takes:
+            return None
+        other = self._like(_chain=chain, _dense=None, _sparse=None, _read=read, _takes_holes=holes, _takes_dicts=takes)
         other._enter_by(entrance, ignores_new=not entrance.grow_features)
         return other
 
@@ -157,12 +167,16 @@ class Bound:
     def run_one(self, x: Any, targets: Array, share: Any) -> float | None:
         """The loop over one example, for the common cases; None for those that need a closer look."""
         try:
-            if type(x) is ndarray:
+            row: tuple[Array, ...] | None
+            if self._read is not None:
+                row = self._read(x, share is not self.none)
+            elif type(x) is ndarray:
                 if x.shape != self._shape or x.dtype is not self.dtype:
                     return None
                 dense = self._dense or self._compile_dense(x, targets, share)
                 return dense(x, targets, share)
-            row = self.row(x, share)
+            else:
+                row = self.row(x, share)
             if row is None:
                 return None
             sparse = self._sparse or self._compile_sparse(row, targets, share)
@@ -180,14 +194,15 @@ class Bound:
         if last is None or last[0] != [*x]:
             entrance = self._entrance
             ignore_new = self._ignores_new if share is self.none else not entrance.grow_features
-            last = places(entrance.names, entrance.n_features, x, ignore_new, self.dtype)
+            last = places(entrance.names, entrance.n_features, x, ignore_new, self.dtype, self._takes_holes)
             if last is None:
                 return None
             if len(last[2]) == len(x):  # a dict with features that are not known is not worth remembering
                 self._last = last
         _, indptr, indices, order, pack = last
+        given = [nan if value is None else value for value in x.values()] if self._takes_holes else x.values()
         try:
-            values = frombuffer(pack(*x.values()), self.dtype)
+            values = frombuffer(pack(*given), self.dtype)
         except (StructError, OverflowError):  # text, None, numbers that are too large
             return None
         return indptr, indices, values if order is None else values[order]
@@ -196,8 +211,8 @@ class Bound:
         self._dense = self._entry(run_dense, readonly(x), targets, share)
         return self._dense
 
-    def _compile_sparse(self, row: tuple[Array, Array, Array], targets: Array, share: Any) -> Callable[..., float]:
-        self._sparse = self._entry(run_sparse, *map(readonly, row), targets, share)
+    def _compile_sparse(self, row: tuple[Array, ...], targets: Array, share: Any) -> Callable[..., float]:
+        self._sparse = self._entry(run_sparse if self._read is None else run_raw, *map(readonly, row), targets, share)
         return self._sparse
 
     def _entry(self, function: Any, *example: Any) -> Callable[..., float]:

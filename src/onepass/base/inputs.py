@@ -345,10 +345,12 @@ Places = tuple[list[str], Any, Any, Any, Callable[..., bytes]]
 NUMBERS = {float, int, bool, np.float64}
 
 
-def places(names: Names | None, n: int, x: dict[str, Any], ignore_new: bool, dtype: np.dtype[Any]) -> Places | None:
+def places(
+    names: Names | None, n: int, x: dict[str, Any], ignore_new: bool, dtype: np.dtype[Any], missing: bool = False
+) -> Places | None:
     """The places of a dict's features among the first n, good for every dict with the same keys in the same order; None if it needs a
-    closer look."""
-    values = x.values()
+    closer look. Whether values may be `missing`."""
+    values = [value for value in x.values() if value is not None] if missing else x.values()
     if names is None or not ({*map(type, values)} <= NUMBERS or all(isinstance(value, float | int) for value in values)):
         return None
     found = names.places(x, n)

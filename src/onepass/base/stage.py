@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from onepass.base.binding import ReadRaw
 from onepass.base.conventions import TransformerMixin
 from onepass.base.estimator import Estimator, are_named
 from onepass.base.inputs import Rows, one_row, readonly, rows_of
@@ -51,6 +52,10 @@ class Stage(TransformerMixin, Estimator):
     def _record(self, state: State) -> Any:
         """A state and the parameters as the record that machine code takes, of types that are always the same (`compiled/chain.py`)."""
         raise NotImplementedError
+
+    def _reader(self, state: State) -> ReadRaw | None:
+        """Of a stage that takes raw examples: what makes of a single one what its record takes; None if each needs a closer look."""
+        return None
 
     def _width(self, state: State) -> int:
         """How many columns rows have after the stage."""

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from onepass.cli.models import MIXED, NUMBERS, SPARSE
 from onepass.evaluate.feeding import has_strings, rows_for, steps_of
-from onepass.stages.table import LOOKS_LIKE_A_DATE
+from onepass.stages.dates import LOOKS_LIKE_A_DATE
 from onepass.streams import Chunk
 
 WORDS = 4  # in the mean of a column's values, and it holds texts

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from onepass.compiled.borrow import borrowed, keep_alive, lent
+from onepass.compiled.buckets import place_of
 from onepass.compiled.checks import first_bad_row
 from onepass.compiled.compiler import entry_point, routine
+from onepass.compiled.entries import add_up, room
 from onepass.compiled.kept import opened
 from onepass.compiled.loop import Weights, run
 from onepass.compiled.pulse import begin_step, end_step, moment, still
@@ -20,6 +22,13 @@ from onepass.compiled.verb import verb
 # What an example comes through: a stage and then the rest. In the end it gets the constant feature, which is the learner's.
 Before = namedtuple("Before", "stage rest")
 End = namedtuple("End", "bias")
+
+# Where columns are hashes, an entry of each that is known has a number in between; those that are not need a closer look, unless they
+# count for nothing.
+Numbering = namedtuple("Numbering", "slots order known foresees rest")
+
+# One raw example, as the first stage wants it: numbers, and the bytes of texts.
+Raw = namedtuple("Raw", "values data bias")
 
 
 @verb(0)
@@ -80,9 +89,20 @@ def keeps_places(*stages: type) -> None:
 
 def makes_columns(stage: type, columns: Callable[..., Any]) -> None:
     """This is a record of stages that give a row as many columns as the arrays that `columns` makes, whatever the row is."""
-    for rows in (DenseRows, SparseRows):
+    for rows in (DenseRows, SparseRows, Raw):
         result.form(stage, rows)(columns)
         after.form(stage, rows)(_dense_after)
+
+
+def _entries_after(stage: Any, X: Any, out: Any) -> Any:
+    indptr, indices, values = out
+    return SparseRows(lent(indptr), lent(indices[: indptr[1]]), lent(values[: indptr[1]]), X.bias)
+
+
+def makes_entries(stage: type, entries: Callable[..., Any]) -> None:
+    """This is a record of stages that make sparse rows of raw examples, in the arrays that `entries` makes (`compiled/entries.py`)."""
+    result.form(stage, Raw)(entries)
+    after.form(stage, Raw)(_entries_after)
 
 
 @entry_point
@@ -114,6 +134,24 @@ def _(stages: Any, model: Any, average: Any, X: Any, y: Any, gate: Any, scores: 
     if done == 1 and gate.every > 0:
         taught[0] = True
         run_stage(stages.stage, X, taught, out)
+    keep_alive(out)
+    return done
+
+
+@through.form(Numbering)
+def _(stages: Any, model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count: Any) -> Any:
+    out, used = room(len(X.indices)), 0
+    indptr, indices, values = borrowed(out)
+    for i in range(len(X.indices)):
+        place = stages.slots[place_of(X.indices[i], stages.slots, stages.order, stages.known)]
+        if 0 < place <= stages.known:
+            indices[used], values[used] = place - 1, X.values[i]
+            used += 1
+        elif stages.foresees or gate.every > 0:
+            return 0
+    indptr[1] = add_up(indices[:used], values[:used])
+    row = SparseRows(lent(indptr), lent(indices[:used]), lent(values[:used]), X.bias)
+    done = through(stages.rest, model, average, row, y, gate, scores, count)
     keep_alive(out)
     return done
 
@@ -168,4 +206,11 @@ def run_dense(fixed: Any, values: Any, y: Any, share: Any) -> Any:
 def run_sparse(fixed: Any, indptr: Any, indices: Any, values: Any, y: Any, share: Any) -> Any:
     """The loop on one sparse row, of weight `share`."""
     X, y = borrowed((SparseRows(indptr, indices, values, values.dtype.type(0)), y))
+    return answer(opened(fixed), X, y, share)
+
+
+@entry_point
+def run_raw(fixed: Any, values: Any, data: Any, y: Any, share: Any) -> Any:
+    """The loop on one raw example, of weight `share`."""
+    X, y = borrowed((Raw(values, data, values.dtype.type(0)), y))
     return answer(opened(fixed), X, y, share)

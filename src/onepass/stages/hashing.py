@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from numbers import Integral
+from struct import error as StructError
+from struct import pack
 from typing import Any, ClassVar
 
 import narwhals.stable.v2 as nw
@@ -13,16 +17,20 @@ from sklearn.utils import murmurhash3_32
 from sklearn.utils._param_validation import Interval
 
 from onepass.base import Field, Stage, State
+from onepass.base.binding import ReadRaw
 from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows, check_name, from_csr, readonly
 from onepass.base.knowledge import Door, Start
 from onepass.base.parameters import parameter, parametric
 from onepass.base.stage import FLOAT64
 from onepass.base.state import Array
+from onepass.compiled.chain import change, makes_entries, unsound
 from onepass.compiled.compiler import entry_point, routine
+from onepass.compiled.entries import add_up, put, room
 
 BUCKETS = 2**20
 PAIR = 0x9E3779B1  # joins two hashes
+LARGE = 1e100  # beyond it, a number needs a closer look
 ANY = (nw.Categorical, nw.Enum, nw.Object, nw.Unknown)  # columns whose values tell, one by one, whether they are texts
 
 MASK, C1, C2, PLUS, F1, F2 = map(np.uint64, (0xFFFFFFFF, 0xCC9E2D51, 0x1B873593, 0xE6546B64, 0x85EBCA6B, 0xC2B2AE35))
@@ -61,6 +69,37 @@ def murmur(prefix: Any, data: Any, offsets: Any, out: Any) -> None:
         h = ((h ^ (h >> np.uint64(16))) * F1) & MASK
         h = ((h ^ (h >> np.uint64(13))) * F2) & MASK
         out[i] = h ^ (h >> np.uint64(16))
+
+
+# --- one dict on its way through a pipeline: hashes, then the values of each ---
+
+Hashed = namedtuple("Hashed", "columns")
+
+
+@change.form(Hashed)
+def _(stage: Any, X: Any, taught: Any, out: Any) -> Any:
+    (indptr, indices, values), used = out, 0
+    n = len(X.values) // 2
+    for i in range(n):
+        used = put(np.int64(X.values[i]), X.values[n + i], 0, stage.columns, indices, values, used)
+    indptr[1] = add_up(indices[:used], values[:used])
+
+
+makes_entries(Hashed, lambda stage, X: room(len(X.values) // 2))
+
+
+@unsound.form(Hashed)
+def _(stage: Any, X: Any) -> Any:
+    """Also where three share a column: scikit-learn adds them up in an order of its own."""
+    n, sound = len(X.values) // 2, True
+    places = np.empty(n, np.int64)
+    for i in range(n):
+        places[i] = abs(np.int64(X.values[i])) % stage.columns
+        sound &= abs(X.values[n + i]) < LARGE
+    places.sort()
+    for i in range(2, n):
+        sound &= places[i] != places[i - 2]
+    return not sound
 
 
 class Hashing(Stage):
@@ -142,6 +181,12 @@ class Hasher(Hashing):
         pairs = ([pair for pair in x.items() if pair[1] is not None] for x in X)
         return from_csr(FeatureHasher(self.n_features, input_type="pair").transform(pairs), hashed=True)
 
+    def _record(self, state: State) -> Hashed:
+        return Hashed(int(self.n_features))
+
+    def _reader(self, state: State) -> ReadRaw:
+        return _read
+
     def _hashed(self, n: int, columns: list[tuple[Any, Any]]) -> Rows:
         """Rows of columns of hashes and values. Zeros are left out and collisions added up as by scikit-learn, to the bit."""
         hashes, values = np.empty((n, len(columns)), np.int64), np.empty((n, len(columns)))
@@ -181,6 +226,26 @@ class Shared:
 
     def __contains__(self, j: int) -> bool:
         return j in self._found
+
+
+@lru_cache(2**14)
+def _hash_of_name(name: str) -> int:
+    check_name(name)
+    return murmurhash3_32(name)
+
+
+def _read(x: Any, learning: bool) -> tuple[Array, Array] | None:
+    """One dict as hashes and their values."""
+    if type(x) is not dict:
+        return None
+    try:
+        hashes = [
+            murmurhash3_32(name + "=" + value) if type(value) is str else _hash_of_name(name) for name, value in x.items()
+        ]
+        values = [1.0 if type(value) is str else 0.0 if value is None else value for value in x.values()]
+        return np.frombuffer(pack(f"{2 * len(x)}d", *hashes, *values)), NO_BYTES
+    except (TypeError, ValueError, OverflowError, StructError):
+        return None
 
 
 def said(name: str, value: Any) -> str:
@@ -251,6 +316,9 @@ def _texts(series: Any) -> tuple[Array, Array]:
 
 def _bytes(data: Any) -> Array:
     return readonly(np.frombuffer(data, np.uint8))
+
+
+NO_BYTES = _bytes(b"")
 
 
 def _values(series: Any, instead: Any) -> list[Any]:

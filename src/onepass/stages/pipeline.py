@@ -219,11 +219,14 @@ class Pipeline(Saved, Riverine, _BaseComposition):
 
     def _join(self, states: list[Any]) -> Bound | None:
         stages = self.stages
-        if not stages or any(stage._takes_raw for stage in stages):
+        if not stages or any(stage._takes_raw for stage in stages[1:]):
             return None
         one = self.learner._bind(states[-1])
+        read = stages[0]._reader(states[0]) if stages[0]._takes_raw else None
+        if not one.quick or (read is None and stages[0]._takes_raw):
+            return None
         parts = [(stage._record(state), state, stage._width(state)) for stage, state in zip(stages, states, strict=False)]
-        return one.behind(parts) if one.quick else None
+        return one.behind(parts, read=read, holes=stages[0]._takes_missing)
 
     @property
     def _all(self) -> list[Any]:

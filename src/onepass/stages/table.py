@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import math
-import re
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 from numbers import Integral, Real
@@ -17,6 +16,7 @@ from sklearn.utils import murmurhash3_32
 from sklearn.utils._param_validation import Interval
 
 from onepass.base import Field, ModelFileError, Stage, State
+from onepass.base.binding import ReadRaw
 from onepass.base.estimator import are_named
 from onepass.base.inputs import Rows, check_name, number_of
 from onepass.base.knowledge import Door, Start
@@ -24,42 +24,30 @@ from onepass.base.labels import Coded, encode_labels
 from onepass.base.parameters import POSITIVE, among, parameter, parametric
 from onepass.base.stage import FLOAT64
 from onepass.base.state import Array
-from onepass.compiled.compiler import entry_point
+from onepass.compiled.entries import add_up_rows
 from onepass.compiled.loop import T
+from onepass.stages.dates import LOOKS_LIKE_A_DATE, PARTS, cycles_of, days_of, seconds_of
 from onepass.stages.encoding import encode_by_means, encode_by_shares
 from onepass.stages.hashing import PAIR, Shared, hashes_of, said
+from onepass.stages.layout import (
+    CATEGORY,
+    DATE,
+    KINDS,
+    MEAN,
+    NUMBER,
+    SHARES,
+    SLOTS,
+    TEXT,
+    UNKNOWN,
+    Column,
+    Layout,
+    standardise_with_holes,
+)
 from onepass.stages.text import bags_of, columns_of
 
-UNKNOWN, NUMBER, CATEGORY, TEXT, DATE, MEAN, SHARES = range(7)
-KINDS = "unknown", "number", "category", "text", "date", "mean target", "shares of labels"
-SLOTS = {NUMBER: 1, DATE: 7, MEAN: 1}  # columns of the result that are theirs alone
-PARTS = ("", " (day, sine)", " (day, cosine)", " (week, sine)", " (week, cosine)", " (year, sine)", " (year, cosine)")
 MANY_WORDS = 5  # in the first value of a column, and it is a text
-DAY, YEAR = 86400.0, 365.2425
-LOOKS_LIKE_A_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?\Z")
 Entries = tuple[Array, Array]  # of a column, an entry a row: hashes and values
 Part = tuple[Array, Array, Array]  # how many entries each row has, and all of them: columns and values
-
-
-@entry_point
-def standardise_with_holes(
-    V: Any, columns: Any, mean: Any, squares: Any, seen: Any, taught: Any, scaled: Any, fill: Any
-) -> None:
-    """Scale V by what was known before each row, in place; a row t with taught[t] is then taken in (Welford 1962). What is missing
-    is `fill`, or the mean if that is NaN; 0 before there is a value."""
-    for t in range(len(V)):
-        for k in range(len(columns)):
-            x, j = V[t, k], columns[k] + 1
-            there = x == x
-            value = x if there else mean[j] if seen[j] == 0 or fill != fill else fill
-            if scaled:
-                value = (value - mean[j]) / np.sqrt(squares[j] / seen[j]) if squares[j] > 0 else 0.0
-            V[t, k] = value
-            if there and taught[t]:
-                seen[j] += 1
-                error = x - mean[j]
-                mean[j] += error / seen[j]
-                squares[j] += error * (x - mean[j])
 
 
 def _moments(axis: str) -> dict[str, Field]:
@@ -338,10 +326,14 @@ class Table(Stage):
             state = state.widened(state.n_features + len(newcomers), newcomers)
             self._set_state(state)
             names = self._check_named_features(state)
-        kinds = state.arrays["kind"]
+        kinds, settled = state.arrays["kind"], False
         for j, (name, values) in zip(names.places(columns, state.n_features), columns.items(), strict=True):
             if j is not None and kinds[j + 1] == UNKNOWN:
                 kinds[j + 1] = self._kind(state, name, values, taught)
+                settled |= kinds[j + 1] != UNKNOWN
+        if settled:  # another version, for which single rows are laid out anew
+            state = state.widened(state.n_features)
+            self._set_state(state)
         return state
 
     def _kind(self, state: State, name: str, values: Any, taught: Array) -> int:
@@ -365,7 +357,7 @@ class Table(Stage):
             return DATE
         if not isinstance(first, str):
             return NUMBER
-        if LOOKS_LIKE_A_DATE.match(first) and _seconds(first) == _seconds(first):
+        if LOOKS_LIKE_A_DATE.match(first) and seconds_of(first) == seconds_of(first):
             return DATE
         return TEXT if len(first.split()) >= MANY_WORDS else CATEGORY
 
@@ -426,15 +418,14 @@ class Table(Stage):
         values, stray, cycles = np.empty((n, len(columns))), dict[str, Any](), dict[str, Array]()
         for k, (name, column) in enumerate(columns.items()):
             if arrays["kind"][places[k] + 1] == DATE:
-                values[:, k] = days = _days(column)
-                cycles[name] = _cycles(days)
+                values[:, k] = days = days_of(column)
+                cycles[name] = cycles_of(days)
             else:
                 values[:, k] = _numbers(name, column, stray)
         _check_numbers(values, list(columns))
         moments = arrays["mean"], arrays["squares"], arrays["seen"]
-        fill = np.nan if self.missing == "mean" else float(self.missing)
         learned = np.zeros(n, bool) if taught is None else taught
-        standardise_with_holes(values, places, *moments, learned, bool(self.scale), fill)
+        standardise_with_holes(values, places, *moments, learned, bool(self.scale), self._fill)
         if taught is not None:  # a reader writes nothing, not even what is there
             arrays["count"][T] += np.count_nonzero(taught)
         return {name: [values[:, k], *cycles.get(name, ())] for k, name in enumerate(columns)}, stray
@@ -467,11 +458,37 @@ class Table(Stage):
         hashes = (murmurhash3_32(name) * PAIR + _label_hashes(state)) & 0x7FFFFFFF
         return list(zip(state.classes.tolist(), hashes.tolist(), strict=True))
 
+    @property
+    def _fill(self) -> float:
+        return np.nan if self.missing == "mean" else float(self.missing)
+
     def _pairs(self, names: list[str], single: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
         """The pairs of columns that there are."""
         if isinstance(self.pairs, str):
             return combinations([name for name in names if name in single], 2)
         return [(one, other) for one, other in self.pairs or () if one in single and other in single]
+
+    # --- single rows ---
+
+    def _layout_of(self, state: State) -> Layout:
+        """What is known of the columns; the dates and numbers that came late have none of their own in the result."""
+        names, arrays, dropped = self._check_named_features(state), state.arrays, self.drop or ()
+        return Layout(
+            {
+                name: Column(j, int(arrays["kind"][j + 1]), int(arrays["slot"][j + 1]) - 1)
+                for j, name in enumerate(names.first(state.n_features))
+                if name not in dropped
+            }
+        )
+
+    def _record(self, state: State) -> Any:
+        layout, names = self._layout_of(state), self._check_named_features(state)
+        singles = dict.fromkeys(layout.of[NUMBER] + layout.of[DATE] + layout.of[CATEGORY])
+        pairs = self._pairs(names.first(state.n_features), singles)
+        return layout.record(state.arrays, pairs, scaled=bool(self.scale), fill=self._fill)
+
+    def _reader(self, state: State) -> ReadRaw | None:
+        return None if self._learns_targets else self._layout_of(state).reader(self.drop or ())
 
 
 def _label_hashes(state: State) -> Array:
@@ -554,34 +571,6 @@ def _check_numbers(raw: Array, names: list[str]) -> None:
         raise ValueError(f"Column {names[k]!r} is {raw[t, k]} in row {t}: {kind}.")
 
 
-def _days(values: Any) -> Array:
-    """Dates as days since 1970, NaN for what is no date."""
-    if not isinstance(values, list) and values.dtype.is_temporal():
-        stamps = values.cast(nw.Datetime("us")).to_numpy().astype("datetime64[us]").astype(np.float64)
-        return np.where(values.is_null().to_numpy(), np.nan, stamps / 1e6 / DAY)
-    known: dict[Any, float] = {}
-    return np.array([known[v] if v in known else known.setdefault(v, _seconds(v) / DAY) for v in _list(values)], float)
-
-
-def _seconds(value: Any) -> float:
-    if isinstance(value, str):
-        try:
-            value = datetime.datetime.fromisoformat(value)
-        except ValueError:
-            return math.nan
-    if not isinstance(value, datetime.date):
-        return math.nan
-    if not isinstance(value, datetime.datetime):
-        value = datetime.datetime(value.year, value.month, value.day)
-    return (value if value.tzinfo else value.replace(tzinfo=datetime.UTC)).timestamp()
-
-
-def _cycles(days: Array) -> Array:
-    """Sine and cosine of the time of day, of the week and of the year; 0 where there is no date."""
-    turns = np.array([days, (days + 4) / 7, days / YEAR]) * 2 * np.pi
-    return np.nan_to_num(np.stack([np.sin(turns), np.cos(turns)], axis=1).reshape(6, -1))
-
-
 # --- rows ---
 
 
@@ -610,4 +599,6 @@ def _joined(n: int, dense: Array, entries: list[Entries], texts: list[Part], has
         places = np.repeat(before - first, counts) + np.arange(len(columns))
         indices[places], values[places] = columns, numbers
         before += counts
-    return Rows(values, (indptr.astype(kind), indices, own + hashed), hashed=True)
+    bounds = indptr.astype(kind)
+    add_up_rows(bounds, indices, values)
+    return Rows(values[: bounds[-1]], (bounds, indices[: bounds[-1]], own + hashed), sound=True, hashed=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from numbers import Integral
@@ -12,16 +13,44 @@ from sklearn.utils import murmurhash3_32
 from sklearn.utils._param_validation import Interval
 
 from onepass.base import Field, State
+from onepass.base.binding import ReadRaw
 from onepass.base.inputs import Rows, readonly
 from onepass.base.knowledge import Door
 from onepass.base.parameters import among, parameter, parametric
 from onepass.base.state import Array
+from onepass.compiled.chain import change, makes_entries, unsound
+from onepass.compiled.entries import room
 from onepass.compiled.loop import T
 from onepass.compiled.words import BINARY, BM25, COUNT, INSIDE, LETTER, SPACE, TFIDF, bags, ngrams_of
 from onepass.stages.hashing import Hashing, Shared
 
 BLOCK_BYTES = 1 << 20  # of text, for which there are arrays at a time
 WEIGHTS = {"count": COUNT, "binary": BINARY, "tfidf": TFIDF, "bm25": BM25}
+NO_NUMBERS = readonly(np.empty(0))
+
+Bag = namedtuple("Bag", "documents totals count orders letters columns how normed")
+
+
+# --- one text on its way through a pipeline ---
+
+
+@change.form(Bag)
+def _(stage: Any, X: Any, taught: Any, out: Any) -> Any:
+    (indptr, indices, values), bounds, offsets = out, np.zeros(2, np.int64), np.zeros(2, np.int64)
+    offsets[1] = len(X.data)
+    settings = np.uint64(0), stage.orders, stage.letters, stage.columns, stage.how
+    bags(X.data, offsets, *settings, stage.documents, stage.totals, taught, stage.normed, bounds, indices, values)
+    indptr[1] = bounds[1]
+    if taught[0]:
+        stage.count[T] += 1
+
+
+makes_entries(Bag, lambda stage, X: room((len(X.data) + 2) * (stage.orders + stage.letters[1])))
+
+
+@unsound.form(Bag)
+def _(stage: Any, X: Any) -> Any:
+    return False  # whatever a text says
 
 
 @parametric
@@ -94,13 +123,20 @@ class Text(Hashing):
         state = self._latest()
         return self._bags(state, data, offsets, np.ones(len(offsets) - 1, bool) if weights is None else weights > 0)
 
-    def _bags(self, state: State, data: Array, offsets: Array, taught: Array) -> Rows:
+    def _record(self, state: State) -> Bag:
         self._ensure_parameters()
         low, high = (0, 0) if self.letters is None else self.letters
-        totals = state.arrays["totals"]
-        settings = np.uint64(0), int(self.ngrams), (int(low), int(high)), self.n_features, WEIGHTS[self.weight]
-        counts = state.arrays.get("documents", totals), totals
-        indptr, indices, values = _in_blocks(data, offsets, settings, counts, taught, bool(self.normed))
+        totals, count = state.arrays["totals"], state.arrays["count"]
+        settings = int(self.ngrams), (int(low), int(high)), int(self.n_features), WEIGHTS[self.weight], bool(self.normed)
+        return Bag(state.arrays.get("documents", totals), totals, count, *settings)
+
+    def _reader(self, state: State) -> ReadRaw:
+        return _read
+
+    def _bags(self, state: State, data: Array, offsets: Array, taught: Array) -> Rows:
+        stage = self._record(state)
+        settings = np.uint64(0), stage.orders, stage.letters, stage.columns, stage.how
+        indptr, indices, values = _in_blocks(data, offsets, settings, (stage.documents, stage.totals), taught, stage.normed)
         if taught.any():  # a reader writes nothing, not even what is there
             state.arrays["count"][T] += np.count_nonzero(taught)
         kind = np.int32 if indptr[-1] < 2**31 else np.int64
@@ -163,6 +199,11 @@ def _in_blocks(
     if len(parts) == 1:
         return indptr, *parts[0]
     return indptr, np.concatenate([indices for indices, _ in parts]), np.concatenate([values for _, values in parts])
+
+
+def _read(x: Any, learning: bool) -> tuple[Array, Array] | None:
+    """One text as a raw example."""
+    return (NO_NUMBERS, np.frombuffer(x.encode("utf-8", "surrogatepass"), np.uint8)) if type(x) is str else None
 
 
 def _encoded(X: Any) -> tuple[Array, Array]:
