@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from river import linear_model, preprocessing
+from river import compose, feature_extraction, linear_model, preprocessing, stats
 from scipy.linalg import blas
 from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import SGDClassifier
@@ -135,6 +135,15 @@ def from_file() -> list[Result]:
     ]
 
 
+def one_by_one(model: Any, examples: Any, labels: Any) -> Any:
+    def run() -> None:
+        for x, y in zip(examples, labels, strict=True):
+            model.predict_one(x)
+            model.learn_one(x, y)
+
+    return run
+
+
 def one_at_a_time() -> list[Result]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 22))
@@ -143,12 +152,7 @@ def one_at_a_time() -> list[Result]:
     labels = (X[:, 0] + 0.5 * X[:, 1] > 0).tolist()
 
     def stream(model: Any, examples: Any) -> Any:
-        def run() -> None:
-            for x, y in zip(examples, labels, strict=True):
-                model.predict_one(x)
-                model.learn_one(x, y)
-
-        return run
+        return one_by_one(model, examples, labels)
 
     arrays = list(X)
 
@@ -177,6 +181,73 @@ def one_at_a_time() -> list[Result]:
             "the same after a scaler, array", f"{of_arrays_piped * us:.1f} µs", river_pipeline / of_arrays_piped, 3, piped_peer
         ),
     ]
+
+
+def raw_one_at_a_time() -> list[Result]:
+    """Rows as people have them: numbers and categories, with a short text, with holes; and texts."""
+    rng = np.random.default_rng(0)
+    n, words = 3000, np.array([f"word{i}" for i in range(3000)])
+
+    def text() -> str:
+        return " ".join(words[(3000 * rng.random(15) ** 2).astype(int)])
+
+    numbers = [dict(zip(("age", "hours", "gain", "loss"), row, strict=True)) for row in rng.normal(size=(n, 4)).tolist()]
+    labels = [bool(x["age"] > 0) for x in numbers]
+    named = {"city": 200, "job": 30, "colour": 3}
+    tables = [{**x, **{name: f"{name} {rng.integers(k)}" for name, k in named.items()}} for x in numbers]
+    with_text = [{**x, "note": text()} for x in tables]
+    with_holes = [
+        {f"x{j}": None if value > 1.3 else value for j, value in enumerate(row)} for row in rng.normal(size=(n, 10)).tolist()
+    ]
+
+    def river_pa() -> Any:
+        return linear_model.PAClassifier(C=1.0, mode=1)
+
+    def river_table() -> Any:
+        scaled = compose.Select(*numbers[0]) | preprocessing.StandardScaler()
+        return scaled + (compose.Select(*named) | preprocessing.OneHotEncoder())
+
+    means = [(name, stats.Mean()) for name in with_holes[0]]
+    pa = onepass.PAClassifier
+    cases: dict[str, tuple[Any, Any, Any]] = {
+        "a row of 4 numbers and 3 categories, `Table`": (
+            tables,
+            onepass.pipeline(onepass.Table(), pa()),
+            river_table() | river_pa(),
+        ),
+        "the same with a text of 15 words": (
+            with_text,
+            onepass.pipeline(onepass.Table(), pa()),
+            river_table() + feature_extraction.BagOfWords(on="note") | river_pa(),
+        ),
+        "a text of 15 words, `Text`": (
+            [x["note"] for x in with_text],
+            onepass.pipeline(onepass.Text(), pa()),
+            feature_extraction.BagOfWords() | river_pa(),
+        ),
+        "a row of 4 numbers and 3 categories, `Hasher`": (
+            tables,
+            onepass.pipeline(onepass.Hasher(), pa()),
+            preprocessing.FeatureHasher(n_features=2**20) | river_pa(),
+        ),
+        "a row of 10 with holes, `Imputer` and a scaler": (
+            with_holes,
+            onepass.pipeline(onepass.Imputer(), onepass.StandardScaler(), pa()),
+            preprocessing.StatImputer(*means) | preprocessing.StandardScaler() | river_pa(),
+        ),
+    }
+
+    results = []
+    for what, (examples, ours, theirs) in cases.items():
+        one_by_one(ours, examples, labels)()  # compile
+        mine, river = best(one_by_one(ours, examples, labels), one_by_one(theirs, examples, labels), repeats=9)
+        us = 1e6 / n
+        results.append(
+            Result(
+                f"`predict_one` + `learn_one`, {what}", f"{mine * us:.1f} µs", river / mine, 3, f"river, {river * us:.1f} µs"
+            )
+        )
+    return results
 
 
 def small_pamo() -> list[Result]:
@@ -410,6 +481,7 @@ CASES = [
     budgets,
     from_file,
     one_at_a_time,
+    raw_one_at_a_time,
     small_pamo,
     large_pamo,
     start_up,
