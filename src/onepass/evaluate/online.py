@@ -29,7 +29,7 @@ from onepass.evaluate.figures import beside, check_figures, foretold, log_odds
 from onepass.evaluate.metrics import Array
 from onepass.evaluate.probability import PROBABILITY_METRICS
 from onepass.evaluate.ranking import RANK_METRICS
-from onepass.evaluate.tally import BLOCK, Curve, Tally, json_number
+from onepass.evaluate.tally import BLOCK, Curve, Tally, json_number, wants_probabilities
 from onepass.stages import Pipeline
 from onepass.streams import Chunk
 from onepass.streams.stream import Position
@@ -120,8 +120,9 @@ def prequential(
         "auc" (of two classes, by the scores; to some 1e-4, see `onepass.evaluate.ranking`); where the model gives
         probabilities, "log_loss", "brier" (half the squared distance to the truth) and "calibration_error" (of the
         likeliest class, in ten bins of equal width); for regression "mae", "rmse" and "r2"; or objects with river's
-        `update(y_true, y_pred)` and `get()`. The mistake rate, or the MAE for regression, if not given. NaN is what has no
-        value, as the recall of a class that has not occurred.
+        `update(y_true, y_pred)` and `get()`, which are given labels, or, where `requires_labels` is False as it is of river's
+        LogLoss and ROCAUC, a dict of probabilities by label. The mistake rate, or the MAE for regression, if not given. NaN is
+        what has no value, as the recall of a class that has not occurred.
     window : int, optional
         Also compute the metrics of windows of this many examples. Windows do not overlap: one ends where the next begins. The
         last may have fewer examples.
@@ -214,7 +215,9 @@ class _Run:
         self.points, self.window = points, window
         self.seconds = 0.0
         names = [metric for metric in self.metrics or () if isinstance(metric, str)]
-        self.probabilities = next((name for name in names if name in PROBABILITY_METRICS), None)
+        theirs = [type(metric).__name__ for metric in self.metrics or () if wants_probabilities(metric)]
+        self.probabilities = next((name for name in [*names, *theirs] if name in PROBABILITY_METRICS or name in theirs), None)
+        self.by_label = bool(theirs)
         self.ranking = any(name in RANK_METRICS for name in names)
         self.reported = 0
         self.known_before = getattr(model, "classes_", None)
@@ -387,7 +390,7 @@ class _Run:
         return _Told(true.codes, np.concatenate(predicted), _stacked(beside))
 
     def _beside(self, piece: Piece, true: Array) -> dict[str, Array]:
-        return beside(piece, true, self.probabilities is not None, self.ranking)
+        return beside(piece, true, self.probabilities is not None, self.ranking, self.by_label)
 
     def _see(self, told: _Told) -> None:
         """Account for predictions, and show them to the detector."""
