@@ -172,7 +172,7 @@ def test_metrics_of_river_that_want_probabilities_get_them(small_blocks, form, n
 
 def test_a_metric_of_river_that_wants_probabilities_of_a_model_without_any():
     river_metrics = import_module("river.metrics")
-    with pytest.raises(ValueError, match="'LogLoss' needs probabilities, and PAClassifier gives none. Set calibrate=True"):
+    with pytest.raises(ValueError, match=r"'LogLoss' needs probabilities, and PAClassifier gives none. Set calibrate=True"):
         prequential(PAClassifier(), blobs(), river_metrics.LogLoss())
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
-
-RATES = ("error", "mistake_rate")
 
 
 def show(table: Any, *, wide: bool = False) -> None:
@@ -31,22 +30,27 @@ def show(table: Any, *, wide: bool = False) -> None:
 def facts(rows: dict[str, str]) -> Any:
     """A table of names and values."""
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows.items():
-        table.add_row(name, value)
+        table.add_row(Text(name), Text(value))  # rich would take recall[spam] for markup
     return table
 
 
 def metric(name: str, value: float) -> str:
     """The value of a metric, rates in per cent.
 
-    >>> metric("mistake_rate", 0.0431), metric("mae", 1.23456)
-    ('4.31 %', '1.235')
+    >>> metric("mistake_rate", 0.0431), metric("mae", 1.23456), metric("auc", float("nan"))
+    ('4.31 %', '1.235', 'none')
     """
-    return f"{100 * value:.2f} %" if name in RATES else f"{value:.4g}"
+    from onepass.evaluate.metrics import PER_CENT
+
+    if math.isnan(value):
+        return "none"
+    return f"{100 * value:.2f} %" if name == "error" or name in PER_CENT else f"{value:.4g}"
 
 
 def plain(value: Any) -> str:

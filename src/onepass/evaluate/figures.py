@@ -33,8 +33,8 @@ def beside(piece: Piece, true: Array, probabilities: bool, ranking: bool, by_lab
 
 
 def _by_label(classes: Any, scores: Array, chances: Array) -> Array:
-    """The probabilities of each row as a dict, as `predict_proba_one` gives it: a label that comes with its row, whose score is NaN, was
-    not known before."""
+    """The probabilities of each row as a dict, as `predict_proba_one` gives it: a label that comes with its row was not known before,
+    and its score is NaN."""
     labels = np.asarray(classes).tolist()
     columns = np.empty(len(chances), object)
     columns[:] = [dict(zip(labels, row, strict=True)) for row in chances.tolist()]

@@ -233,7 +233,8 @@ class _Run:
 
     def chunks(self, chunks: Iterable[Chunk]) -> None:
         classification = is_classifier(self.model)
-        check_figures(self.model, self.probabilities, self.ranking)
+        if classification:
+            check_figures(self.model, self.probabilities, self.ranking)
         at_once = isinstance(self.model, Learner | Pipeline) and self.on_drift is None if self.delay else is_ours(self.model)
         if not at_once:
             self._one_by_one(_split(chunks), classification, _Rows(self.model, self.classes))
@@ -242,6 +243,8 @@ class _Run:
             y = label_array(chunk.y) if classification else np.asarray(chunk.y, float)
             if len(y) == 0:
                 continue
+            if not classification:
+                self._open(None)  # which refuses metrics of classes, before anything is learned
             if self.delay:
                 for true, pieces in self._learn_late(chunk, y):
                     self._see(self._told(true, pieces))
@@ -260,7 +263,8 @@ class _Run:
         examples = iter(examples)
         first = next(examples)
         classification = _is_classifier(self.model, first[1])
-        check_figures(self.model, self.probabilities, self.ranking, "_one")
+        if classification:
+            check_figures(self.model, self.probabilities, self.ranking, "_one")
         if self.classes is None and isinstance(first[1], bool | np.bool_):
             self.classes = [False, True]
         self._one_by_one(chain([first], examples), classification, _Singles(self.model, self.classes))
@@ -373,7 +377,6 @@ class _Run:
     def _told(self, y: Array | Coded, pieces: list[Piece]) -> _Told:
         """What the pieces say of their rows, and what is true."""
         if not is_classifier(self.model):
-            self._open(None)
             return _Told(np.asarray(y), np.concatenate([piece.scores[:, 0] for piece in pieces]), {})
         true = y if isinstance(y, Coded) else self._coded(y)
         labels, start = true.labels, 0
@@ -439,6 +442,8 @@ class _Run:
                 self._call_if_due()
 
         for x, y in examples:
+            if not classification:
+                self._open(None)
             start = perf_counter()
             self._act_before_next()
             answer = one.predict(x)
@@ -470,7 +475,6 @@ class _Run:
             predicted[[answer is not None for answer in answers]] = seen.codes[len(true) :]
             self.tally.add(seen.codes[: len(true)], predicted, **_stacked(beside))
         else:
-            self._open(None)
             self.tally.add(np.array(true, float), np.array([_number(answer) for answer in answers]))
         self._report()
 

@@ -289,6 +289,10 @@ class _Ranks(_Sums):
 
 # --- metrics by name ---
 
+NAMES = {
+    "classification": [*LABEL_METRICS, *PER_LABEL, *COST_METRICS, *BIN_METRICS, *RANK_METRICS],
+    "regression": [*ERROR_METRICS],
+}
 Formulas = dict[str, Callable[[Array], Array]]
 Kinds = list[tuple[type[_Sums], Formulas]]
 
@@ -300,7 +304,7 @@ def _sort_out(metrics: Iterable[Any], labels: Array | None, declared: bool) -> t
         known: Kinds = [(_Labels, by_label), (_Costs, COST_METRICS), (_Bins, BIN_METRICS), (_Ranks, RANK_METRICS)]
     else:
         known = [(_Errors, ERROR_METRICS)]
-    names = [name for _, formulas in known for name in formulas]
+    task = "regression" if labels is None else "classification"
     asked: list[str] = []
     objects = {}
     for metric in metrics:
@@ -308,13 +312,12 @@ def _sort_out(metrics: Iterable[Any], labels: Array | None, declared: bool) -> t
             _check_object(metric)
             objects[type(metric).__name__] = copy.deepcopy(metric)
             asked.append(type(metric).__name__)
-        elif metric in names or (labels is not None and metric.partition("[")[0] in PER_LABEL and metric.endswith("]")):
+        elif metric in NAMES[task] or (labels is not None and metric.partition("[")[0] in PER_LABEL and metric.endswith("]")):
             if declared and labels is not None:
                 _check_declared(metric, labels)
             asked.append(metric)
         else:
-            task = "regression" if labels is None else "classification"
-            raise ValueError(f"There is no metric {metric!r} for {task}. Known are: {', '.join(names)}.")
+            raise ValueError(f"There is no metric {metric!r} for {task}. Known are: {', '.join(NAMES[task])}.")
     wanted = {metric.partition("[")[0] for metric in asked}
     groups = [(kind, {name: formula for name, formula in formulas.items() if name in wanted}) for kind, formulas in known]
     return list(dict.fromkeys(asked)), [(kind, formulas) for kind, formulas in groups if formulas], objects
