@@ -11,7 +11,7 @@ import click
 from onepass.cli.data import load, widen
 from onepass.cli.models import build, decided_task, known_task, learned_probabilities, resolved, settings_of, shared
 from onepass.cli.options import METRIC, MISSING, SCALE, SEED, TASK, Names, Picture, Target, reading
-from onepass.cli.output import progress, save_figure, show
+from onepass.cli.output import save_figure, show
 
 
 @click.command()
@@ -91,23 +91,9 @@ def compare(
     wanted = learned_probabilities(settings_of(settings), [] if metric is None else [metric], task)
     given = shared(wanted, meant, task)
     models = {name: build(meant[name], task, given[name], **held.about, scale=scale, seed=seed) for name in learners}
-    with progress() as display:
-        bar = display.add_task("comparing", total=None, facts="")
-
-        def advance(done: int, total: int) -> None:
-            display.update(bar, completed=done, total=total, facts=f"{done:,} of {total:,} passes")
-
-        result = evaluate.compare(
-            models,
-            (X, y),
-            permutations,
-            tests,
-            tune=tune,
-            metric=metric,
-            random_state=seed,
-            jobs=jobs,
-            callback=advance,
-        )
+    result = evaluate.compare(
+        models, (X, y), permutations, tests, tune=tune, metric=metric, random_state=seed, jobs=jobs, progress=True
+    )
     chosen = {name: {bare(key): value for key, value in result.settings.get(name, {}).items()} for name in models}
     result = replace(result, settings={name: given[name] | chosen[name] for name in models})
     show(result.table(), wide=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import signal
 from collections.abc import Callable, Iterator
@@ -33,7 +34,9 @@ from onepass.cli.options import (
     reading,
 )
 from onepass.cli.origin import added, as_before, check_columns, head_of, origin_of, rows_before
-from onepass.cli.output import facts, metric, plain, progress, save_figure, show, speed
+from onepass.cli.output import facts, is_verbose, metric, plain, save_figure, show, speed
+
+log = logging.getLogger(__name__)
 
 METRICS = {"classification": ["mistake_rate"], "regression": ["mae", "rmse"]}
 DECIDED = {
@@ -120,6 +123,7 @@ def learn(
     from onepass.cli.fitting import width_of
     from onepass.compiled.compiler import folder_of_code
     from onepass.evaluate.drift import DETECTORS as DETECTOR_CLASSES
+    from onepass.evaluate.progress import terminal
 
     if checkpoint is not None and save is None:
         raise click.UsageError("--checkpoint needs --save, which says where.", context)
@@ -128,7 +132,7 @@ def learn(
     if on_drift is not None and drift is None:
         raise click.UsageError("--on-drift needs --drift, which says what looks for one.", context)
     detector = None if drift is None else DETECTOR_CLASSES[drift]()
-    if folder_of_code() is None:
+    if folder_of_code() is None and not is_verbose():
         click.echo(
             "onepass: compiling, which takes some seconds at every start: name a folder that only you can write to in NUMBA_CACHE_DIR",
             err=True,
@@ -175,13 +179,14 @@ def learn(
                 click.echo(f"onepass: {name!r} holds texts, learned word by word; --categories {name} says otherwise", err=True)
             options |= {name: known[name] for name in ("text", "categories") if name in known}
             model = build(learner, task, given, **known, scale=scale, seed=seed, classes=labels)
+            log.info("%s of %s: %s", task, known["kind"], " ".join(repr(model).split()))
         else:
             check_columns(origin, stream)
         assert task is not None
         told = say_notes(stream)
         start = perf_counter()
         head = list(head_of(data)) if Path(data).is_file() else None
-        with progress() as display:
+        with terminal() as display:
             watched = _Watched(chain([first], chunks), stream, display)
 
             def save_now() -> None:
@@ -337,6 +342,7 @@ class _Watched:
         if self._due and self.examples > self._saved:
             self._saved, self._due = self.examples, False
             self._save()
+            log.info("checkpoint after %d examples", self.examples)
 
     def __iter__(self) -> Iterator[Any]:
         start = perf_counter()

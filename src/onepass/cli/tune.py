@@ -20,7 +20,7 @@ from onepass.cli.models import (
     values_of,
 )
 from onepass.cli.options import LEARNER, METRIC, MISSING, SCALE, SEED, SET, TASK, reading
-from onepass.cli.output import progress, show
+from onepass.cli.output import show
 
 
 @click.command()
@@ -88,15 +88,7 @@ def tune(
     tried = {step + name: values for name, values in asked.items()} or evaluate.standard_grid(model)
     if not tried:
         raise click.UsageError(f"{learner} has nothing that is usually tuned; say what to try with --grid.")
-    with progress() as display:
-        bar = display.add_task("tuning", total=None, facts="")
-
-        def advance(done: int, total: int) -> None:
-            display.update(bar, completed=done, total=total, facts=f"{done:,} of {total:,} runs")
-
-        result = evaluate.tune(
-            model, tried, rows, protocol=protocol, folds=folds, metric=metric, random_state=seed, callback=advance
-        )
+    result = evaluate.tune(model, tried, rows, protocol=protocol, folds=folds, metric=metric, random_state=seed, progress=True)
     show(result.table(), wide=True)
     for name in result.at_edge:
         best = result.best_params[name]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -28,11 +30,14 @@ from onepass.evaluate.feeding import check_forgets, core_of, door_of, forget, is
 from onepass.evaluate.figures import beside, check_figures, foretold, log_odds
 from onepass.evaluate.metrics import Array
 from onepass.evaluate.probability import PROBABILITY_METRICS
+from onepass.evaluate.progress import Bar, bar
 from onepass.evaluate.ranking import RANK_METRICS
 from onepass.evaluate.tally import BLOCK, Curve, Tally, json_number, wants_probabilities
 from onepass.stages import Pipeline
 from onepass.streams import Chunk
 from onepass.streams.stream import Position
+
+log = logging.getLogger(__name__)
 
 PIECE = 1 << 16  # rows of an array that are learned from in one call
 ACTIONS = {"reset": start_anew, "forget": forget}
@@ -100,6 +105,7 @@ def prequential(
     drift: Any = None,
     on_drift: str | Callable[[Any], object] | None = None,
     callback: Callable[[int, dict[str, float]], object] | None = None,
+    progress: bool = False,
 ) -> Prequential:
     """Run a model over a stream: predict each example, count the prediction in the metrics, then learn from the example.
 
@@ -147,6 +153,8 @@ def prequential(
         With `delay`, that takes one call per example.
     callback : callable, optional
         Called now and then with the number of examples so far and their metrics.
+    progress : bool
+        Show a bar, in a notebook or on a terminal; a log or a pipe gets none.
 
     Returns
     -------
@@ -174,21 +182,25 @@ def prequential(
     check_action(on_drift, watch)
     if on_drift == "forget":
         check_forgets(model)
-    run = _Run(model, metrics, window, delay, classes, points, watch, on_drift, callback)
-    if isinstance(stream, Dataset | tuple):
-        run.arrays(*arrays(stream))
-    else:
-        items = iter(stream)
-        first = next(items, None)
-        if first is None:
-            raise ValueError("The stream has no examples.")
-        items = chain([first], items)
-        if not hasattr(first, "X") and isinstance(first[0], Mapping):
-            run.singles(items)
+    with bar("prequential", progress) as shown:
+        run = _Run(model, metrics, window, delay, classes, points, watch, on_drift, callback, shown)
+        if isinstance(stream, Dataset | tuple):
+            run.arrays(*arrays(stream))
         else:
-            run.chunks(_as_chunks(items))
-    final, curve, window_curve = run.close()
-    return Prequential(final, curve, window_curve, run.tally.n, run.seconds, run.updates(), run.drifts())
+            run.stream = stream
+            items = iter(stream)
+            first = next(items, None)
+            if first is None:
+                raise ValueError("The stream has no examples.")
+            items = chain([first], items)
+            if not hasattr(first, "X") and isinstance(first[0], Mapping):
+                run.singles(items)
+            else:
+                run.chunks(_as_chunks(items))
+        final, curve, window_curve = run.close()
+    result = Prequential(final, curve, window_curve, run.tally.n, run.seconds, run.updates(), run.drifts())
+    log.debug("%s", result)
+    return result
 
 
 class _Run:
@@ -207,8 +219,12 @@ class _Run:
         watch: Watch | None,
         on_drift: str | Callable[[Any], object] | None,
         callback: Callable[[int, dict[str, float]], object] | None,
+        shown: Bar | None,
     ) -> None:
         self.model, self.classes, self.delay, self.callback = model, classes, delay, callback
+        self.shown: Bar | None = shown
+        self.stream: Any = None
+        self.length: int | None = None
         self.watch, self.on_drift = watch, on_drift
         self.updates_before = getattr(model, "updates_", 0)
         self.metrics = [metrics] if isinstance(metrics, str) or hasattr(metrics, "update") else metrics
@@ -228,7 +244,8 @@ class _Run:
     def arrays(self, X: Any, y: Array) -> None:
         if self.classes is None and is_classifier(self.model) and not is_ours(self.model):
             self.classes = classes_of(label_array(y))  # others can't do without
-        size = PIECE if self.callback is None else BLOCK  # who listens wants to hear often
+        self.length = len(y)
+        size = PIECE if self.callback is None and self.shown is None else BLOCK  # who listens wants to hear often
         self.chunks(Chunk(rows(X, at, at + size), y[at : at + size], Position(at)) for at in range(0, len(y), size))
 
     def chunks(self, chunks: Iterable[Chunk]) -> None:
@@ -327,6 +344,7 @@ class _Run:
     def _act_before_next(self) -> None:
         """Reset or forget, now that there is a next example: a model that starts anew without one would not even know its labels."""
         if self.watch is not None and self.watch.drifted and isinstance(self.on_drift, str):
+            log.info("after the drift: %s", self.on_drift)
             self._acting(ACTIONS[self.on_drift])
 
     def _call_if_due(self) -> None:
@@ -421,7 +439,21 @@ class _Run:
                 return np.unique(np.asarray(known))
         return None
 
+    def _share(self) -> float | None:
+        """How much of the stream is done, as far as that is known."""
+        if self.length is not None:
+            return self.tally.seen / self.length
+        read, size = getattr(getattr(self.stream, "position", None), "bytes", None), getattr(self.stream, "size", None)
+        return min(read / size, 1.0) if read and size else None
+
+    def _facts(self) -> str:
+        metrics = self.tally.metrics() if self.tally.n else {}
+        measured = [f"{name} {value:.4g}" for name, value in metrics.items() if not math.isnan(value)]
+        return ", ".join([f"{self.tally.seen:,} examples", *measured])
+
     def _report(self) -> None:
+        if self.shown is not None:
+            self.shown.update(self._share, self._facts)
         if self.callback is not None and self.tally.n > self.reported:
             self.reported = self.tally.n
             self.callback(self.tally.n, self.tally.metrics())

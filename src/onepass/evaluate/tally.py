@@ -89,6 +89,11 @@ class Tally:
             if self._filled == BLOCK:
                 self._account()
 
+    @property
+    def seen(self) -> int:
+        """How many predictions were taken in, those of the block that is not whole yet included."""
+        return self.n + self._filled
+
     def know(self, labels: Array) -> None:
         """There are more labels now: all that is kept under the old codes moves to the new ones."""
         assert self.labels is not None
