@@ -196,10 +196,8 @@ def rivers(raw: Raw) -> dict[str, Callable[[], Any]]:
 
     if raw.numbers:
 
-        def linear() -> Any:
-            return linear_model.LinearRegression(
-                clip_gradient=1.0
-            )  # without, one row of cadata throws it far off: RMSE 846,607
+        def linear() -> Any:  # with gradients as they are, one row of cadata throws it far off: RMSE 846,607
+            return linear_model.LinearRegression(clip_gradient=1.0)
 
         def scaled(learner: Any) -> Any:
             return front() | preprocessing.TargetStandardScaler(learner)
