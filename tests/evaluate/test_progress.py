@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from onepass import PAClassifier, streams
-from onepass.evaluate import compare, prequential, progress, tune
+from onepass.evaluate import compare, online, prequential, progress, tune
 
 pytestmark = pytest.mark.plain
 
@@ -55,7 +55,10 @@ def examples() -> list[Any]:
 
 
 @pytest.mark.parametrize("form", ["arrays", "stream", "chunks", "dicts"])
-def test_a_notebook_shows_one_bar_that_ends_full(notebook: Notebook, form: str, tmp_path: Any) -> None:
+def test_a_notebook_shows_one_bar_that_ends_full(
+    notebook: Notebook, form: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(online, "GATHER", 16)  # so that arrays are cut
     path = tmp_path / "data.csv"
     path.write_text("a,b,c,y\n" + "".join(f"{a},{b},{c},{y}\n" for (a, b, c), y in zip(X, Y, strict=True)))
     made = {

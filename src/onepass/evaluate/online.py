@@ -30,7 +30,7 @@ from onepass.evaluate.feeding import check_forgets, core_of, door_of, forget, is
 from onepass.evaluate.figures import beside, check_figures, foretold, log_odds
 from onepass.evaluate.metrics import Array
 from onepass.evaluate.probability import PROBABILITY_METRICS
-from onepass.evaluate.progress import Bar, bar
+from onepass.evaluate.progress import PAUSE, Bar, bar
 from onepass.evaluate.ranking import RANK_METRICS
 from onepass.evaluate.tally import BLOCK, Curve, Tally, json_number, wants_probabilities
 from onepass.stages import Pipeline
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 PIECE = 1 << 16  # rows of an array that are learned from in one call
 ACTIONS = {"reset": start_anew, "forget": forget}
-GATHER = 512  # single examples that are accounted for at once
+GATHER = 512  # single examples that are accounted for at once; rows of an array, where nobody knows yet how long they take
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -245,8 +245,18 @@ class _Run:
         if self.classes is None and is_classifier(self.model) and not is_ours(self.model):
             self.classes = classes_of(label_array(y))  # others can't do without
         self.length = len(y)
-        size = PIECE if self.callback is None and self.shown is None else BLOCK  # who listens wants to hear often
-        self.chunks(Chunk(rows(X, at, at + size), y[at : at + size], Position(at)) for at in range(0, len(y), size))
+        self.chunks(Chunk(rows(X, at, end), y[at:end], Position(at)) for at, end in self._cuts(len(y)))
+
+    def _cuts(self, n: int) -> Iterator[tuple[int, int]]:
+        """Where an array is cut: who listens wants to hear often, and who looks, as often as there is something new to see."""
+        looks_only = self.callback is None and self.shown is not None
+        size, at = GATHER if looks_only else PIECE if self.callback is None else BLOCK, 0
+        while at < n:
+            start = perf_counter()
+            yield at, min(at + size, n)
+            at += size
+            if looks_only and perf_counter() - start < PAUSE:
+                size = min(2 * size, PIECE)
 
     def chunks(self, chunks: Iterable[Chunk]) -> None:
         classification = is_classifier(self.model)
