@@ -311,6 +311,11 @@ class Csv:
         if told is None:
             return error
         column = self._columns[int(told[1])]
+        if told[2].startswith("int"):  # which features never are
+            return (
+                f"the label {column!r} is {told[3]!r}, and has been a whole number so far; say task='regression' (--task regression) if"
+                " it is a number to predict, and not a class"
+            )
         return (
             f"the value of {column!r} is {told[3]!r}, and the column holds {'numbers' if told[2] != 'bool' else 'truth values'}"
             f" so far; skip_bad=N (--skip-bad N) leaves up to N such lines out, and text=[{column!r}] (--categories {column}) reads"
