@@ -1,10 +1,11 @@
 """onepass: fast online learning, one example after the other.
 
-Every example is predicted first, learned from once, and let go.
+Every example is predicted first, learned from once, and let go. What is decided and noticed on the way is logged under "onepass".
 """
 
 from importlib import import_module
 from importlib.util import find_spec
+from logging import NullHandler, getLogger
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what `__getattr__` finds, for those who read and don't run
@@ -33,6 +34,8 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for those who read and don't run
     from onepass.stages import pipeline as pipeline
 
 __version__ = "0.1.0"
+
+getLogger(__name__).addHandler(NullHandler())  # quiet, unless the program says where logs go
 
 _FAMILIES = ("linear", "kernel", "embedding", "local", "neural")  # whose lists of learners are the only ones
 _PARTS = ("datasets", "evaluate", "plots", "streams")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from typing import IO, Any
@@ -12,6 +13,8 @@ from onepass.base import Learner, ModelFileError
 from onepass.base.estimator import Estimator
 from onepass.base.saving import name_of, read, unpack
 from onepass.stages import Pipeline
+
+log = logging.getLogger(__name__)
 
 
 def learners() -> dict[str, type[Learner]]:
@@ -38,6 +41,7 @@ def load(path: str | os.PathLike[str] | IO[bytes]) -> Any:
         model._metadata, model._version = dict(header.get("metadata") or {}), header.get("version")
     except Exception as error:  # whatever a damaged header leads to
         raise ModelFileError(f"{name_of(path)} can't be loaded: {error}") from error
+    log.info("loaded %s: %s, written by onepass %s", name_of(path), header["class"], header.get("version"))
     return model
 
 

@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 import onepass
 from onepass import (
+    ActiveLearner,
     AROWClassifier,
     Hasher,
     Imputer,
@@ -235,6 +236,16 @@ def test_sets_of_labels() -> None:
 
 
 @pytest.mark.plain
+@pytest.mark.parametrize("inner", [PAClassifier(), pipeline(StandardScaler(), PAClassifier())], ids=["learner", "pipeline"])
+@pytest.mark.parametrize("task", ["two", "three"])
+def test_active_learners_explain_as_what_learns_in_them(inner: Any, task: str) -> None:
+    model = ActiveLearner(inner, delta=0.5, random_state=0).fit(X, TARGETS[task])
+    for x in X[:5]:
+        check(model, x, model.decision_function(x[None])[0])
+        assert model.explain_one(x) == model.learner_.explain_one(x)
+
+
+@pytest.mark.plain
 def test_what_can_not_be_explained_is_said() -> None:
     fresh, one, numbers = PAClassifier(), PAClassifier(), PARegressor().fit(X, TARGETS["numbers"])
     one.learn_one({"a": 1.0}, "only")
@@ -248,6 +259,9 @@ def test_what_can_not_be_explained_is_said() -> None:
         numbers.explain_one(X[0], 1)
     assert not hasattr(KernelPA(), "explain_one")
     assert not hasattr(pipeline(StandardScaler(), KernelPA()), "explain_one")
+    assert not hasattr(ActiveLearner(KernelPA()), "explain_one")
+    with pytest.raises(NotFittedError):
+        ActiveLearner(PAClassifier()).explain_one(X[0])
 
 
 @pytest.mark.plain

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import logging
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -215,3 +218,26 @@ def test_what_was_not_used_for_longest_makes_room(tmp_path: Path, monkeypatch: p
 def test_a_routine_says_that_it_is_for_entry_points_only() -> None:
     with pytest.raises(TypeError, match="no entry from Python"):
         rival(np.zeros(3), 0)
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+def test_compiling_is_logged_once_and_a_full_disk_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def successor(x: int) -> int:
+        return x + 1
+
+    def full(path: Path, content: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(compiler, "folder_of_code", lambda: tmp_path)
+    monkeypatch.setattr(compiler, "_write", full)
+    caplog.set_level(logging.DEBUG, logger="onepass")
+    compiled = compiler.entry_point(successor)
+    for x in range(3):
+        assert compiled(x) == x + 1
+    compiling, keeping = (record for record in caplog.records if record.name == "onepass.compiled.compiler")
+    assert compiling.levelname == "DEBUG"
+    assert re.match(r"compiled .*successor in \d+\.\d\d s", compiling.getMessage())
+    assert keeping.levelname == "WARNING"
+    assert "No space left" in keeping.getMessage()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from importlib import import_module
 from itertools import pairwise
 from types import SimpleNamespace
@@ -145,9 +146,33 @@ def test_metrics_of_river_take_part(small_blocks):
     assert result.window_curve["kappa"] == pytest.approx(result.window_curve["CohenKappa"])
 
 
-def test_metrics_of_river_that_want_probabilities_are_refused():
+@pytest.mark.parametrize("form", ["chunks", "dicts", "theirs", "late"])
+@pytest.mark.parametrize("name", ["LogLoss", "CrossEntropy"])
+def test_metrics_of_river_that_want_probabilities_get_them(small_blocks, form, name):
+    theirs = import_module("river.metrics")
+    X, y = blobs(100, classes=2 if name == "LogLoss" else 3)
+    if name == "CrossEntropy":
+        y = np.array(["a", "b", "c"])[y]
+    examples = [(dict(zip("abcd", x, strict=True)), label) for x, label in zip(X.tolist(), y.tolist(), strict=True)]
+    make = import_module("river.naive_bayes").GaussianNB if form == "theirs" else partial(PAClassifier, calibrate=True)
+    twin, expected, waiting = make(), getattr(theirs, name)(), []
+    delay = 7 if form == "late" else 0
+    for x, label in examples:
+        if chances := twin.predict_proba_one(x):
+            expected.update(label, chances)
+        waiting.append((x, label))
+        if len(waiting) > delay:
+            twin.learn_one(*waiting.pop(0))
+    stream = examples if form in ("dicts", "theirs") else [(X[at : at + 9], y[at : at + 9]) for at in range(0, len(y), 9)]
+    result = prequential(make(), stream, ["mistake_rate", getattr(theirs, name)()], window=24, delay=delay)
+    assert result.metrics[name] == pytest.approx(expected.get(), rel=1e-12)
+    assert result.curve[name][-1] == result.metrics[name]
+    assert np.isfinite(result.window_curve[name]).all()
+
+
+def test_a_metric_of_river_that_wants_probabilities_of_a_model_without_any():
     river_metrics = import_module("river.metrics")
-    with pytest.raises(ValueError, match="LogLoss wants probabilities"):
+    with pytest.raises(ValueError, match=r"'LogLoss' needs probabilities, and PAClassifier gives none. Set calibrate=True"):
         prequential(PAClassifier(), blobs(), river_metrics.LogLoss())
 
 

@@ -323,3 +323,13 @@ def test_compare_tests_with_the_same_metric():
         assert result.mean("PA", "test") == pytest.approx(wanted, abs=1e-3 if metric == "auc" else 1e-9)
     with pytest.raises(ValueError, match=r"'recall' has a figure a class: say of which, as 'recall\[0\]'"):
         compare({"PA": PAClassifier()}, (X, y), metric="recall")
+
+
+@pytest.mark.parametrize("metric", ["auc", "log_loss", "recall", "accuracy"])
+@pytest.mark.parametrize("single", [False, True])
+def test_a_metric_of_classes_is_refused_for_numbers_before_anything_is_learned(metric, single):
+    model, X = PARegressor(), np.arange(6.0).reshape(3, 2)
+    stream = [({"a": 1.0}, 2.0)] if single else (X, X[:, 0])
+    with pytest.raises(ValueError, match=f"There is no metric '{metric}' for regression"):
+        prequential(model, stream, metric)
+    assert not hasattr(model, "t_")

@@ -1175,3 +1175,15 @@ def test_a_byte_order_mark_inside_json_is_an_error(tmp_path):
     for size in (1, 2, 100):
         with pytest.raises(ValueError, match="line 2"):
             list(streams.open(io.BytesIO(rows), "jsonl", chunk=size))
+
+
+def test_a_label_that_is_no_longer_whole_is_told_the_way_out(tmp_path, monkeypatch):
+    monkeypatch.setattr("onepass.streams.tables.BLOCK", 64)
+    monkeypatch.setattr(lines, "BLOCK", 64)
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + "".join(f"{t}.5,{t}\n" for t in range(40)) + "1,2.5\n")
+    with pytest.raises(
+        ValueError, match=r"line 42: the label 'y' is '2.5', and has been a whole number so far; .*--task regression"
+    ):
+        list(streams.open(path, chunk=8))
+    assert np.concatenate([chunk.y for chunk in streams.open(path, chunk=8, task="regression")])[-1] == 2.5

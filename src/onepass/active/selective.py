@@ -18,6 +18,7 @@ from onepass.base import Classifier, ModelFileError
 from onepass.base.conventions import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from onepass.base.engine import Pieces
 from onepass.base.estimator import are_named
+from onepass.base.explaining import Explanation
 from onepass.base.inputs import Rows
 from onepass.base.knowledge import Door
 from onepass.base.offering import offered_if, refuse
@@ -182,6 +183,11 @@ class ActiveLearner(Saved, Locked, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         """The probability of each class by label, where the learner's `calibrate` is set; empty while no label is known."""
         return self.learner_.predict_proba_one(x) if self.__sklearn_is_fitted__() else {}
+
+    @_learner_has("explain_one")
+    def explain_one(self, x: Any, label: Any = None) -> Explanation:
+        """What each feature adds to the score of one example, exactly: that of the label that is predicted, or of another one."""
+        return self._model().explain_one(x, label)
 
     # --- the learner inside ---
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+import logging
 import os
 import re
 import shutil
@@ -29,6 +30,8 @@ from onepass.base.errors import ModelFileError
 from onepass.base.labels import label_array
 from onepass.base.names import Names
 from onepass.base.state import Array, Field, State
+
+log = logging.getLogger(__name__)
 
 FORMAT = 2
 READABLE = (1, 2)  # in format 1 all names of features were part of the header, and a state had no "known" and "turned"
@@ -88,6 +91,7 @@ class Saved:
         else:
             path.write(content)
         self._metadata = facts
+        log.info("wrote %s: %s, %d bytes", name_of(path), header["class"], len(content))
 
 
 def _version() -> str | None:

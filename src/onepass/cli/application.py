@@ -19,6 +19,7 @@ from onepass.cli.demo import demo
 from onepass.cli.info import info
 from onepass.cli.learn import learn
 from onepass.cli.listing import learners
+from onepass.cli.output import be_verbose
 from onepass.cli.predict import predict
 from onepass.cli.reproduce import reproduce
 from onepass.cli.tune import tune
@@ -71,6 +72,18 @@ def _message(error: Exception) -> str:
     return " ".join(text.split())
 
 
+verbose = click.option(
+    "-v",
+    "--verbose",
+    count=True,
+    expose_value=False,
+    is_eager=True,
+    callback=be_verbose,
+    help="Show the log on standard error: what is decided and noticed; -vv also what is compiled.",
+)
+
+
+@verbose
 @click.group(cls=Application, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="onepass %(version)s")
 @click.pass_context
@@ -81,4 +94,5 @@ def main(context: click.Context) -> None:
 
 
 for command in (learn, predict, info, compare, tune, learners, reproduce, demo, warm):
+    verbose(command)
     main.add_command(command)

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from onepass.cli.data import load, widen
-from onepass.cli.models import build, known_task, resolved, settings_of, shared, task_of
-from onepass.cli.options import MISSING, SCALE, SEED, TASK, Names, Picture, Target, reading
-from onepass.cli.output import progress, save_figure, show
+from onepass.cli.models import build, decided_task, known_task, learned_probabilities, resolved, settings_of, shared
+from onepass.cli.options import METRIC, MISSING, SCALE, SEED, TASK, Names, Picture, Target, reading
+from onepass.cli.output import save_figure, show
 
 
 @click.command()
@@ -30,6 +30,7 @@ from onepass.cli.output import progress, save_figure, show
     help="Choose each learner's parameters first: by its mistakes on one permutation, as LIBOL does (--tune alone), or by"
     " cross-validation.",
 )
+@METRIC
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter, for all learners that have it.")
 @click.option("--whole", is_flag=True, help="Learn from the test part as well, as LIBOL's tables do.")
 @SCALE
@@ -47,6 +48,7 @@ def compare(
     learners: tuple[str, ...],
     permutations: int,
     tune: str | None,
+    metric: str | None,
     settings: tuple[str, ...],
     whole: bool,
     scale: str,
@@ -75,7 +77,7 @@ def compare(
     tasks = {named for named in map(known_task, learners) if named is not None}
     if len(tasks) == 2:
         raise click.UsageError("--learners names classifiers and regressors; they can't be compared with each other.")
-    task = task or next(iter(tasks), None)
+    said, task = task, task or next(iter(tasks), None)
     held = load(data, task, options, test)
     X, y, tests = held.X, held.y, held.tests
     if tests is not None:
@@ -84,19 +86,14 @@ def compare(
         if tests is None:
             raise click.UsageError(f"--whole: {data} has no test part.")
         X, y, tests = stack(X, tests[0]), np.concatenate([y, tests[1]]), None
-    task = task or task_of(y)
+    task = decided_task(y, said, task, f"the label of {data}")
     meant = {name: resolved(name, held.about["kind"], task) for name in learners}
-    given = shared(settings_of(settings), meant, task)
+    wanted = learned_probabilities(settings_of(settings), [] if metric is None else [metric], task)
+    given = shared(wanted, meant, task)
     models = {name: build(meant[name], task, given[name], **held.about, scale=scale, seed=seed) for name in learners}
-    with progress() as display:
-        bar = display.add_task("comparing", total=None, facts="")
-
-        def advance(done: int, total: int) -> None:
-            display.update(bar, completed=done, total=total, facts=f"{done:,} of {total:,} passes")
-
-        result = evaluate.compare(
-            models, (X, y), permutations, tests, tune=tune, random_state=seed, jobs=jobs, callback=advance
-        )
+    result = evaluate.compare(
+        models, (X, y), permutations, tests, tune=tune, metric=metric, random_state=seed, jobs=jobs, progress=True
+    )
     chosen = {name: {bare(key): value for key, value in result.settings.get(name, {}).items()} for name in models}
     result = replace(result, settings={name: given[name] | chosen[name] for name in models})
     show(result.table(), wide=True)

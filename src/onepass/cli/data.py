@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from onepass.cli.models import MIXED, NUMBERS, SPARSE
+from onepass.cli.output import is_verbose
 
 FILLS: dict[str, str | float] = {"mean": "mean", "zero": 0.0}  # what --missing fills in
 
@@ -32,8 +33,9 @@ def opened(data: str, task: str | None, options: dict[str, Any]) -> Any:
 
 
 def say_notes(stream: Any, said: int = 0) -> int:
-    """Tell what was guessed about a file, and what was left out of it since so many notes were told; how many there are now."""
-    for note in stream.notes[said:]:
+    """Tell what was guessed about a file, and what was left out of it since so many notes were told; how many there are now. Where the
+    log is shown, it has told already."""
+    for note in () if is_verbose() else stream.notes[said:]:
         click.echo(f"onepass: {note}", err=True)
     return len(stream.notes)
 

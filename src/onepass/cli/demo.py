@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from onepass.cli.options import Target
-from onepass.cli.output import progress, save_figure, show
+from onepass.cli.output import save_figure, show
 
 EXAMPLES, TURN = 1000, 100
 DEGREES = 10  # a turn of `rotating_xor`
@@ -28,6 +28,7 @@ def demo(output: Path) -> None:
     separates the classes; PAMO learns a curved boundary in one pass, and follows the turns.
     """
     from onepass import PAClassifier, PAMOClassifier, datasets
+    from onepass.evaluate.progress import terminal
 
     X, y = datasets.rotating_xor(EXAMPLES, TURN, random_state=SEED)
     models = {
@@ -38,7 +39,7 @@ def demo(output: Path) -> None:
     drawn = find_spec("matplotlib") is not None
     rates: dict[str, list[float]] = {name: [] for name in models}
     snapshots: dict[str, list[Any]] = {name: [] for name in models}
-    with progress() as display:
+    with terminal() as display:
         bar = display.add_task("learning", total=len(models) * len(pieces) * (2 if drawn else 1), facts="")
         for piece in pieces:
             for name, model in models.items():

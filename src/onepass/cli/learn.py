@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import math
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,13 +17,28 @@ import click
 from click.core import ParameterSource
 
 from onepass.cli.data import about, opened, say_notes
-from onepass.cli.models import build, classes_from, known_task, settings_of, task_of, task_of_model
-from onepass.cli.options import DETECTORS, LEARNER, MISSING, SCALE, SEED, SET, TASK, Duration, Names, Picture, Target, reading
+from onepass.cli.models import build, classes_from, decided_task, known_task, learned_probabilities, settings_of, task_of_model
+from onepass.cli.options import (
+    DETECTORS,
+    LEARNER,
+    MISSING,
+    SCALE,
+    SEED,
+    SET,
+    TASK,
+    Duration,
+    Metric,
+    Names,
+    Picture,
+    Target,
+    reading,
+)
 from onepass.cli.origin import added, as_before, check_columns, head_of, origin_of, rows_before
-from onepass.cli.output import facts, metric, plain, progress, save_figure, show, speed
+from onepass.cli.output import facts, is_verbose, metric, plain, save_figure, show, speed
+
+log = logging.getLogger(__name__)
 
 METRICS = {"classification": ["mistake_rate"], "regression": ["mae", "rmse"]}
-MANY_LABELS, OFTEN = 200, 10  # so many texts, and each but so many times: is that the label?
 DECIDED = {
     "learner": "--learner",
     "settings": "--set",
@@ -47,6 +64,15 @@ DECIDED = {
 @TASK
 @click.option("--classes", type=Names(), metavar="LABELS", help="All labels: a,b.  [default: new ones may appear at any time]")
 @click.option("--proba", is_flag=True, help="Learn probabilities, too, for `onepass predict --proba`.")
+@click.option(
+    "--metric",
+    "metrics",
+    type=Metric(),
+    multiple=True,
+    metavar="NAME",
+    help="What to measure beside the mistake rate, or mae and rmse: auc, f1, kappa, balanced_accuracy, recall, ...; log_loss, brier"
+    " and calibration_error, which take --proba along; r2. May be repeated; --plot draws the first.",
+)
 @click.option("--test", metavar="FILE", help="Data to predict afterwards.")
 @click.option("--save", type=Target(), metavar="MODEL", help="Where to write the model; Ctrl-C saves what was learned so far.")
 @click.option("--checkpoint", type=Duration(), metavar="TIME", help="How often to save on the way: 30s, 5m, 1h.")
@@ -73,6 +99,7 @@ def learn(
     task: str | None,
     classes: tuple[str, ...] | None,
     proba: bool,
+    metrics: tuple[str, ...],
     test: str | None,
     save: Path | None,
     checkpoint: float | None,
@@ -97,6 +124,7 @@ def learn(
     from onepass.cli.fitting import width_of
     from onepass.compiled.compiler import folder_of_code
     from onepass.evaluate.drift import DETECTORS as DETECTOR_CLASSES
+    from onepass.evaluate.progress import terminal
 
     if checkpoint is not None and save is None:
         raise click.UsageError("--checkpoint needs --save, which says where.", context)
@@ -105,18 +133,20 @@ def learn(
     if on_drift is not None and drift is None:
         raise click.UsageError("--on-drift needs --drift, which says what looks for one.", context)
     detector = None if drift is None else DETECTOR_CLASSES[drift]()
-    if folder_of_code() is None:
+    if folder_of_code() is None and not is_verbose():
         click.echo(
             "onepass: compiling, which takes some seconds at every start: name a folder that only you can write to in NUMBA_CACHE_DIR",
             err=True,
         )
-    given, guessed, origin, before = settings_of(settings), task is None, dict[str, Any](), 0
+    given, said, origin, before = settings_of(settings), task, dict[str, Any](), 0
     if resume is None:
         model, task = None, task or known_task(learner)
     else:
         _refuse_decided(context)
         model = onepass.load(resume)
         task, origin = task_of_model(model), origin_of(model)
+        if learned_probabilities({}, metrics, task) and not hasattr(model, "predict_proba"):
+            raise click.UsageError(f"--metric: {resume} has no probabilities; learn it with: onepass learn --proba", context)
         options = as_before(context, origin, options)
         options["features"] = width_of(model, options["features"])
         before = 0 if again else rows_before(origin, data)
@@ -135,26 +165,29 @@ def learn(
             raise ValueError(f"{stream.name} has no labels to learn from")
         if before:
             click.echo(f"onepass: going on after row {before:,} of {stream.name}, where the model stopped", err=True)
-        task = task or task_of(first.y)
         if model is None:
-            if guessed:
-                _question(first.y, stream)
+            column = stream.about.get("label")
+            what = f"the label of {stream.name}" if column is None else f"the label {column!r} of {stream.name}"
+            task = decided_task(first.y, said, task, what)
             if proba:
                 if task == "regression":
                     raise click.UsageError("--proba is for classes; say --task classification if the labels are some.", context)
                 given["calibrate"] = True
+            given = learned_probabilities(given, metrics, task)
             labels = None if classes is None else classes_from(first.y, classes)
             known = about(first, options)
             for name in set(known.get("text", ())) - set(options["text"]):
                 click.echo(f"onepass: {name!r} holds texts, learned word by word; --categories {name} says otherwise", err=True)
             options |= {name: known[name] for name in ("text", "categories", "encode") if name in known}
             model = build(learner, task, given, **known, scale=scale, seed=seed, classes=labels)
+            log.info("%s of %s: %s", task, known["kind"], " ".join(repr(model).split()))
         else:
             check_columns(origin, stream)
-        said = say_notes(stream)
+        assert task is not None
+        told = say_notes(stream)
         start = perf_counter()
         head = list(head_of(data)) if Path(data).is_file() else None
-        with progress() as display:
+        with terminal() as display:
             watched = _Watched(chain([first], chunks), stream, display)
 
             def save_now() -> None:
@@ -162,13 +195,12 @@ def learn(
                 model.save(save, {**model.metadata, "origin": _origin(watched, stream, options, head, before, origin)})
 
             with _saving_on_error(watched, save, save_now), watched.saved_every(checkpoint, save_now):
-                result = evaluate.prequential(
-                    model, watched, METRICS[task], drift=detector, on_drift=on_drift, callback=watched.report
-                )
+                asked = [*METRICS[task], *metrics]
+                result = evaluate.prequential(model, watched, asked, drift=detector, on_drift=on_drift, callback=watched.report)
                 watched.report(result.n, result.metrics)
         if save is not None:
             save_now()
-        say_notes(stream, said)
+        say_notes(stream, told)
     size, seconds = stream.position.bytes or 0, perf_counter() - start
 
     tested = None
@@ -176,11 +208,12 @@ def learn(
         with opened(test, task, {**options, "features": width_of(model, options["features"])}) as stream:
             tested = errors_on(model, task, stream)
     if plot is not None:
-        _draw(result, plot)
+        _draw(result, plot, metrics)
+    figures = result.to_dict()
     report = {
         **_about(model, task),
         "examples": result.n,
-        **result.metrics,
+        **figures["metrics"],
         "updates": result.updates,
         "drifts": None if detector is None else result.drifts,
         "seconds": seconds,
@@ -189,25 +222,16 @@ def learn(
         "test": tested,
         "model": None if save is None else str(save),
         "interrupted": interruptions.pressed,
-        "curve": result.curve.to_dict(),
+        "curve": figures["curve"],
     }
     if as_json:
         click.echo(json.dumps(report))
     else:
-        show(facts(_summary(report)))
+        show(facts(_summary(report, result.metrics)))
     if interruptions.pressed:
         saved = "nothing was saved" if save is None else f"what was learned so far is in {save}"
         click.echo(f"onepass: interrupted after {result.n:,} examples; {saved}", err=True)
         context.exit(interruptions.code)
-
-
-def _question(y: Any, stream: Any) -> None:
-    """Ask about labels that are more likely names or sentences than classes."""
-    if y.dtype.kind == "U" and (distinct := len(set(y.tolist()))) > max(MANY_LABELS, len(y) // OFTEN):
-        raise ValueError(
-            f"the label {stream.about.get('label')!r} of {stream.name} has {distinct:,} different values in the first {len(y):,} rows."
-            " Say --label COLUMN if it is another column, or --task classification if these are the classes"
-        )
 
 
 def _origin(
@@ -319,6 +343,7 @@ class _Watched:
         if self._due and self.examples > self._saved:
             self._saved, self._due = self.examples, False
             self._save()
+            log.info("checkpoint after %d examples", self.examples)
 
     def __iter__(self) -> Iterator[Any]:
         start = perf_counter()
@@ -342,13 +367,18 @@ class _Watched:
             self.display.update(task.id, description=f"{name.replace('_', ' ')} {metric(name, value)}")
 
 
-def _draw(result: Any, path: Path) -> None:
+def _draw(result: Any, path: Path, asked: tuple[str, ...]) -> None:
+    """Draw the curve of the first metric that was asked for and has a value, else that of the mistake rate or the MAE."""
     import matplotlib
 
     matplotlib.use("Agg")
     from onepass.plots import LearningCurveDisplay
 
-    save_figure(LearningCurveDisplay.from_prequential(result).figure_, path)
+    found = {name for name, value in result.metrics.items() if not math.isnan(value)}
+    chosen = next(
+        (name for name in result.metrics if name in found and (name in asked or name.partition("[")[0] in asked)), None
+    )
+    save_figure(LearningCurveDisplay.from_prequential(result, chosen).figure_, path)
 
 
 def _about(model: Any, task: str) -> dict[str, Any]:
@@ -364,15 +394,15 @@ def _about(model: Any, task: str) -> dict[str, Any]:
     }
 
 
-def _summary(report: dict[str, Any]) -> dict[str, str]:
+def _summary(report: dict[str, Any], metrics: dict[str, float]) -> dict[str, str]:
     stages = "".join(f"{stage} + " for stage in report["stages"])
     lines = {"learner": stages + report["learner"], "task": report["task"], "examples": f"{report['examples']:,}"}
     lines["features"] = f"{report['features']:,}"
     if report["classes"] is not None:
         shown = [plain(label) for label in report["classes"][:8]]
         lines["classes"] = ", ".join(shown) + (f", ... ({len(report['classes'])})" if len(report["classes"]) > 8 else "")
-    for name in METRICS[report["task"]]:
-        lines[name.replace("_", " ")] = metric(name, report[name])
+    for name, value in metrics.items():
+        lines[name.replace("_", " ")] = metric(name, value)
     lines["updates"] = f"{report['updates']:,}"
     if report["drifts"] is not None:
         shown = [f"{place:,}" for place in report["drifts"][:8]]

@@ -38,6 +38,7 @@ AUTO = "auto"
 NUMBERS, MIXED, SPARSE = "numbers", "mixed", "sparse"  # kinds of data: arrays, tables with more than numbers, sparse rows
 HASHED = 2**18  # columns for what is not a number
 FEW = 100  # distinct whole numbers that may still be classes
+MANY_LABELS, OFTEN = 200, 10  # so many labels, and each but so many times: are these the classes?
 
 
 def literal(text: str) -> Any:
@@ -170,6 +171,40 @@ def task_of(y: Any) -> str:
     distinct = np.unique(y)
     few = len(distinct) <= max(2, min(FEW, len(y) // 2))
     return "classification" if few and (distinct == np.round(distinct)).all() else "regression"
+
+
+def decided_task(y: Any, said: str | None, known: str | None, what: str) -> str:
+    """The task that was said, or that the learner is for, or that labels like these are for. Where nobody said it, labels that are more
+    likely names, sentences or numbers than classes are asked about, and whole numbers that are taken for numbers are told of."""
+    import numpy as np
+
+    task = said or known or task_of(y)
+    distinct = len(np.unique(y))
+    counted = f"{distinct:,} different values in the first {len(y):,} rows"
+    if said is None and task == "classification" and distinct > max(MANY_LABELS, len(y) // OFTEN):
+        numbers = (
+            ""
+            if y.dtype.kind in "US"
+            else " a learner for numbers, such as --learner pamo, if they are to be predicted as such,"
+        )
+        raise ValueError(
+            f"{what} has {counted}. Say --label COLUMN if it is another column,{numbers} or --task classification if these are the"
+            " classes"
+        )
+    if said is known is None and task == "regression" and (y == np.round(y)).all():
+        click.echo(
+            f"onepass: {what} holds whole numbers, {counted}: learned as numbers; --task classification if these are classes",
+            err=True,
+        )
+    return task
+
+
+def learned_probabilities(settings: dict[str, Any], metrics: Iterable[str], task: str) -> dict[str, Any]:
+    """The settings of a learner, with those that metrics of probabilities take."""
+    from onepass.evaluate.probability import PROBABILITY_METRICS
+
+    wanted = task == "classification" and not PROBABILITY_METRICS.isdisjoint(metrics)
+    return {**settings, "calibrate": True} if wanted else settings
 
 
 def task_of_model(model: Any) -> str:

@@ -74,6 +74,23 @@ class Picture(Target):
         return super().convert(value, parameter, context)
 
 
+class Metric(click.ParamType):
+    """A metric by its name, or that of one label, as recall[spam]."""
+
+    name = "metric"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> str:
+        """The name, if there is such a metric."""
+        from onepass.evaluate.metrics import PER_LABEL
+        from onepass.evaluate.tally import NAMES
+
+        known = [name for names in NAMES.values() for name in names]
+        name, _, label = value.partition("[")
+        if value not in known and not (name in PER_LABEL and label.endswith("]")):
+            self.fail(f"there is no metric {value!r}; known are {', '.join(known)}", parameter, context)
+        return str(value)
+
+
 READING = (
     click.option(
         "--format", type=click.Choice(FORMATS), help="The format of DATA.  [default: by the ending of its name, else libsvm]"
@@ -146,6 +163,13 @@ SCALE = click.option(
     show_default=True,
     help="How to scale: each feature (standard), each row to unit norm (unit). auto: standard for tables; then unit as well if"
     " they hold more than numbers; nothing else is scaled.",
+)
+METRIC = click.option(
+    "--metric",
+    type=Metric(),
+    metavar="NAME",
+    help="What to measure: accuracy, balanced_accuracy, kappa, f1, auc, log_loss, brier, recall[LABEL], ...; rmse, r2.  [default: the"
+    " mistake rate, or the mae]",
 )
 SEED = click.option("--seed", type=int, default=0, show_default=True, help="The seed for everything random.")
 

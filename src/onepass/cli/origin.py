@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 HEAD = 1 << 16  # bytes by which a file is known again, as long as it has them
+MEANS = ("mistake_rate", "accuracy", "log_loss", "brier", "mae")  # metrics that are means over examples
 
 
 def origin_of(model: Any) -> dict[str, Any]:
@@ -70,8 +71,9 @@ def rows_before(origin: dict[str, Any], data: str) -> int:
 
 
 def added(before: dict[str, Any], n: int, metrics: dict[str, float]) -> dict[str, Any]:
-    """The metrics of `n` more examples together with those from before."""
+    """The metrics of `n` more examples together with those from before, as far as they follow from each other."""
     m = before.get("n", 0)
+    metrics = {name: value for name, value in metrics.items() if not math.isnan(value)}
 
     def mean(one: float, other: float) -> float:
         return (m * one + n * other) / (m + n)
@@ -79,6 +81,6 @@ def added(before: dict[str, Any], n: int, metrics: dict[str, float]) -> dict[str
     together = {
         name: math.sqrt(mean(before[name] ** 2, value**2)) if name == "rmse" else mean(before[name], value)
         for name, value in metrics.items()
-        if m and name in before and m + n
+        if m and name in before and (name in MEANS or name == "rmse")
     }
     return {"n": m + n, **(together if m else metrics)}

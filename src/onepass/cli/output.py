@@ -1,15 +1,46 @@
-"""What the commands show: tables on standard output, progress on standard error."""
+"""What the commands show: tables on standard output, the log on standard error."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import logging
+import math
 from pathlib import Path
 from typing import Any
 
 import click
 
-RATES = ("error", "mistake_rate")
+LOGGER = logging.getLogger("onepass")
+
+
+class Log(logging.Handler):
+    """The log on standard error; a progress display there makes room for it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line."""
+        click.echo(self.format(record), err=True)
+
+
+def be_verbose(context: click.Context, _: click.Parameter, count: int) -> None:
+    """Show the log until the command ends: what is decided and noticed, and if that is said twice, details."""
+    before = context.meta.get(__name__, 0)  # said of the group, where commands say it, too
+    context.meta[__name__] = before + count
+    if count and not before:
+        handler, level = Log(), LOGGER.level
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        LOGGER.addHandler(handler)
+
+        def end() -> None:
+            LOGGER.removeHandler(handler)
+            LOGGER.setLevel(level)
+
+        context.call_on_close(end)
+    if count:
+        LOGGER.setLevel(logging.INFO if before + count == 1 else logging.DEBUG)
+
+
+def is_verbose() -> bool:
+    """Whether the log is shown, which then says it all."""
+    return LOGGER.isEnabledFor(logging.INFO)
 
 
 def show(table: Any, *, wide: bool = False) -> None:
@@ -31,22 +62,27 @@ def show(table: Any, *, wide: bool = False) -> None:
 def facts(rows: dict[str, str]) -> Any:
     """A table of names and values."""
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows.items():
-        table.add_row(name, value)
+        table.add_row(Text(name), Text(value))  # rich would take recall[spam] for markup
     return table
 
 
 def metric(name: str, value: float) -> str:
     """The value of a metric, rates in per cent.
 
-    >>> metric("mistake_rate", 0.0431), metric("mae", 1.23456)
-    ('4.31 %', '1.235')
+    >>> metric("mistake_rate", 0.0431), metric("mae", 1.23456), metric("auc", float("nan"))
+    ('4.31 %', '1.235', 'none')
     """
-    return f"{100 * value:.2f} %" if name in RATES else f"{value:.4g}"
+    from onepass.evaluate.metrics import PER_CENT
+
+    if math.isnan(value):
+        return "none"
+    return f"{100 * value:.2f} %" if name == "error" or name in PER_CENT else f"{value:.4g}"
 
 
 def plain(value: Any) -> str:
@@ -67,18 +103,6 @@ def speed(rate: float) -> str:
     ('1.2 M', '12 k', '99')
     """
     return f"{rate / 1e6:.1f} M" if rate >= 1e6 else f"{rate / 1e3:.0f} k" if rate >= 1e3 else f"{rate:.0f}"
-
-
-@contextmanager
-def progress() -> Iterator[Any]:
-    """A progress display of rich on standard error; nothing at all where that is not a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-
-    console = Console(stderr=True)
-    shown = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[facts]}")
-    with Progress(*shown, console=console, transient=True, disable=not console.is_terminal) as display:
-        yield display
 
 
 def save_figure(figure: Any, path: Path) -> None:

@@ -6,6 +6,8 @@ import math
 from html import escape
 from typing import Any
 
+import numpy as np
+
 from onepass.evaluate.metrics import PER_CENT
 from onepass.plots.curves import WARM_UP
 from onepass.plots.style import html_page
@@ -27,7 +29,7 @@ def chart(curves: Any, metric: str) -> str:
     """Curves as an SVG that takes its colours from the page."""
     positions = curves.positions
     settled = [values[positions >= WARM_UP * positions[-1]] for values in curves.values.values()]
-    low, high = min(float(v.min()) for v in settled), max(float(v.max()) for v in settled)
+    low, high = min(float(np.nanmin(v)) for v in settled), max(float(np.nanmax(v)) for v in settled)
     step, ticks = ticks_between(0.0 if 0 <= low < 0.35 * high else low, high, 5)
     bottom, top = ticks[0], ticks[-1]
     in_per_cent = metric in PER_CENT
@@ -57,7 +59,8 @@ def chart(curves: Any, metric: str) -> str:
             )
     parts.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">examples</text>')
     for i, values in enumerate(curves.values.values()):
-        points = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in zip(positions.tolist(), values.tolist(), strict=True))
+        places = [(x, y) for x, y in zip(positions.tolist(), values.tolist(), strict=True) if not math.isnan(y)]
+        points = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in places)
         parts.append(f'<polyline class="curve" style="stroke: {_colour(i)}" points="{points}"/>')
     return "".join(parts) + "</svg>"
 

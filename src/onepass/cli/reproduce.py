@@ -11,7 +11,7 @@ import click
 
 from onepass import __version__
 from onepass.cli.options import Target
-from onepass.cli.output import progress, show
+from onepass.cli.output import show
 
 NAMES = ("table1", "table2", "fig6", "fig7", "fig8", "fig9", "sugiyama", "budget", "active", "shifting")
 
@@ -69,13 +69,14 @@ def reproduce(
     """
     from onepass.base.saving import replace_file
     from onepass.cli.options import Picture
+    from onepass.evaluate.progress import terminal
     from onepass.experiments import EXPERIMENTS, Cells, Lab, index, page
 
     Picture().convert(out / "index.png", None, None)  # says what is missing before hours are spent
     wanted = list(NAMES) if "all" in names else list(dict.fromkeys(names))
     command = f"onepass reproduce {{}} --permutations {permutations}" + (f" --rows {rows}" if rows else "")
     sections, absent = [], {}
-    with progress() as display:
+    with terminal() as display:
         whole = display.add_task("reproducing", total=len(wanted), facts="")
         for name in wanted:
             bar = display.add_task(name, total=0, facts="")

@@ -8,9 +8,19 @@ from typing import Any
 import click
 
 from onepass.cli.data import about, chunks_of, is_named, load
-from onepass.cli.models import build, check_names, class_for, known_task, resolved, settings_of, task_of, values_of
-from onepass.cli.options import LEARNER, MISSING, SCALE, SEED, SET, TASK, reading
-from onepass.cli.output import progress, show
+from onepass.cli.models import (
+    build,
+    check_names,
+    class_for,
+    decided_task,
+    known_task,
+    learned_probabilities,
+    resolved,
+    settings_of,
+    values_of,
+)
+from onepass.cli.options import LEARNER, METRIC, MISSING, SCALE, SEED, SET, TASK, reading
+from onepass.cli.output import show
 
 
 @click.command()
@@ -31,6 +41,7 @@ from onepass.cli.output import progress, show
     help="How to search. stream: one parameter after another, by the mistakes along the data, as `learn` counts them. libol: the"
     " same along one permutation of the data, as LIBOL does. cv: all parameters together, by cross-validation.",
 )
+@METRIC
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="The number of folds for cv.")
 @SCALE
 @reading
@@ -43,6 +54,7 @@ def tune(
     settings: tuple[str, ...],
     grid: tuple[str, ...],
     protocol: str,
+    metric: str | None,
     folds: int,
     scale: str,
     task: str | None,
@@ -59,7 +71,7 @@ def tune(
     from onepass.evaluate.tables import bare
 
     given, asked = settings_of(settings), values_of(grid)
-    task = task or known_task(learner)
+    said, task = task, task or known_task(learner)
     rows: Any
     if protocol == "stream" and not is_named(data):
         rows = chunks_of(data, task, options)
@@ -67,7 +79,8 @@ def tune(
     else:
         held = load(data, task, options)
         rows, y, known = (held.X, held.y), held.y, held.about
-    task = task or task_of(y)
+    task = decided_task(y, said, task, f"the label of {data}")
+    given = learned_probabilities(given, [] if metric is None else [metric], task)
     learner = resolved(learner, known["kind"], task)
     check_names(class_for(learner, task), asked)
     model = build(learner, task, given, **known, scale=scale, seed=seed)
@@ -75,13 +88,7 @@ def tune(
     tried = {step + name: values for name, values in asked.items()} or evaluate.standard_grid(model)
     if not tried:
         raise click.UsageError(f"{learner} has nothing that is usually tuned; say what to try with --grid.")
-    with progress() as display:
-        bar = display.add_task("tuning", total=None, facts="")
-
-        def advance(done: int, total: int) -> None:
-            display.update(bar, completed=done, total=total, facts=f"{done:,} of {total:,} runs")
-
-        result = evaluate.tune(model, tried, rows, protocol=protocol, folds=folds, random_state=seed, callback=advance)
+    result = evaluate.tune(model, tried, rows, protocol=protocol, folds=folds, metric=metric, random_state=seed, progress=True)
     show(result.table(), wide=True)
     for name in result.at_edge:
         best = result.best_params[name]

@@ -14,6 +14,7 @@ import ast
 import contextlib
 import hashlib
 import inspect
+import logging
 import os
 import pickle
 import sys
@@ -31,6 +32,8 @@ from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.registry import CPUDispatcher
 from numba.misc.appdirs import AppDirs
+
+log = logging.getLogger(__name__)
 
 # Named, never `True`: sums may be reordered, but NaN and infinity keep their meaning.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
@@ -92,7 +95,7 @@ class _Cache(NullCache):
     """The machine code of one function: a file for each entry, named by a hash of all that the entry depends on."""
 
     def __init__(self, function: Callable[..., Any], folder: Path) -> None:
-        self._function, self._folder = function, folder
+        self._function, self._folder, self._began = function, folder, 0.0
 
     @property
     def cache_path(self) -> str:
@@ -104,17 +107,21 @@ class _Cache(NullCache):
             path = self._path(signature, context.codegen())
             entry = pickle.loads(path.read_bytes())
         except Exception:  # not there, or of a broken disk or another build: compile, and replace it
+            self._began = time.perf_counter()
             return None
         with contextlib.suppress(OSError):
             os.utime(path)  # what is in use is not the oldest
         return CompileResult._rebuild(context, *entry)
 
     def save_overload(self, signature: Any, result: Any) -> None:
+        log.debug("compiled %s in %.2f s", self._function.__qualname__, time.perf_counter() - self._began)
         if result.library.has_dynamic_globals or self._function.__closure__:  # addresses of this process, what no source says
             return
-        with contextlib.suppress(OSError):  # a full or read-only disk costs the next start some seconds, no more
+        try:
             _write(self._path(signature, result.codegen), pickle.dumps(result._reduce(), protocol=-1))
             _drop_oldest(self._folder)
+        except OSError as error:  # a full or read-only disk costs the next start some seconds, no more
+            log.warning("machine code can't be kept in %s (%s): the next start compiles it again", self._folder, error)
 
     def _path(self, signature: Any, codegen: Any) -> Path:
         function = self._function
@@ -197,6 +204,9 @@ def folder_of_code() -> Path | None:
             private = os.name == "nt" or (about.st_uid == os.getuid() and not about.st_mode & 0o022)  # Windows keeps them apart
             if private and os.access(folder, os.R_OK | os.W_OK | os.X_OK):
                 return folder
+    log.warning(
+        "machine code can't be kept, and is compiled at every start: name a folder that only you can write to in NUMBA_CACHE_DIR"
+    )
     return None
 
 

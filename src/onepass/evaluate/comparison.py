@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import csv
+import logging
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -21,8 +22,11 @@ from onepass.evaluate import tuning
 from onepass.evaluate.held_out import HeldOut
 from onepass.evaluate.metrics import Array, best_is_high
 from onepass.evaluate.online import arrays, default_metric, prequential, rows, take
+from onepass.evaluate.progress import bar, counted
 from onepass.evaluate.tables import Tabled, figure, plain, title, words
 from onepass.evaluate.tally import Curve
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,6 +154,7 @@ def compare(
     jobs: int = 1,
     points: int = 256,
     callback: Callable[[int, int], object] | None = None,
+    progress: bool = False,
 ) -> Comparison:
     """Run each model over several permutations of the data, the same ones for every model.
 
@@ -180,6 +185,8 @@ def compare(
         How many points the curves have at most.
     callback : callable, optional
         Called after each run with the number of runs done and the number of all runs; runs that tune count, too.
+    progress : bool
+        Show a bar, in a notebook or on a terminal; a log or a pipe gets none.
 
     Returns
     -------
@@ -217,39 +224,41 @@ def compare(
         total += sum(tuning.runs(grid, tune) for grid in grids.values() if grid)
     for model in models.values():  # what this compiles is cached, so that no timed run waits for it
         _pass(model, rows(X, 0, 16), y[:16], classes, metric, points)
-    done, lock = 0, Lock()
+    with bar("comparing", progress) as shown:
+        told, done, lock = counted(shown, "passes", callback), 0, Lock()
 
-    def advance(*_: int) -> None:
-        nonlocal done
-        with lock:
-            done += 1
-            if callback is not None:
-                callback(done, total)
+        def advance(*_: int) -> None:
+            nonlocal done
+            with lock:
+                done += 1
+                if told is not None:
+                    told(done, total)
 
-    if tune is not None:
-        for name, grid in grids.items():
-            same = copy.deepcopy(random_state)  # a generator would go on, and give each model a permutation of its own
-            asked = {"protocol": tune, "metric": metric, "random_state": same, "beyond": 0, "callback": advance}
-            settings[name] = tuning.tune(models[name], grid, (X, y), **asked).best_params if grid else {}
-    tuned = {name: clone(model).set_params(**settings.get(name, {})) for name, model in models.items()}
-    held_out = None if test is None else arrays(test)
+        if tune is not None:
+            for name, grid in grids.items():
+                same = copy.deepcopy(random_state)  # a generator would go on, and give each model a permutation of its own
+                asked = {"protocol": tune, "metric": metric, "random_state": same, "beyond": 0, "callback": advance}
+                settings[name] = tuning.tune(models[name], grid, (X, y), **asked).best_params if grid else {}
+                log.info("%s: %s was chosen", name, words(settings[name]) or "nothing")
+        tuned = {name: clone(model).set_params(**settings.get(name, {})) for name, model in models.items()}
+        held_out = None if test is None else arrays(test)
 
-    def run(seed: int) -> list[tuple[Any, float | None]]:
-        order = np.random.RandomState(seed).permutation(len(y))
-        shuffled, targets = take(X, order), y[order]
-        outcomes = []
-        for prototype in tuned.values():
-            model, result = _pass(prototype, shuffled, targets, classes, metric, points)
-            outcomes.append((result, None if held_out is None else _test(metric, model, *held_out, classes)))
-            advance()
-        return outcomes
+        def run(seed: int) -> list[tuple[Any, float | None]]:
+            order = np.random.RandomState(seed).permutation(len(y))
+            shuffled, targets = take(X, order), y[order]
+            outcomes = []
+            for prototype in tuned.values():
+                model, result = _pass(prototype, shuffled, targets, classes, metric, points)
+                outcomes.append((result, None if held_out is None else _test(metric, model, *held_out, classes)))
+                advance()
+            return outcomes
 
-    seeds = check_random_state(random_state).randint(2**31 - 1, size=permutations).tolist()
-    if jobs == 1:
-        runs = [run(seed) for seed in seeds]
-    else:
-        with ThreadPoolExecutor(jobs) as pool:
-            runs = list(pool.map(run, seeds))
+        seeds = check_random_state(random_state).randint(2**31 - 1, size=permutations).tolist()
+        if jobs == 1:
+            runs = [run(seed) for seed in seeds]
+        else:
+            with ThreadPoolExecutor(jobs) as pool:
+                runs = list(pool.map(run, seeds))
     results, curves = {}, {}
     for i, name in enumerate(models):
         passes = [outcomes[i][0] for outcomes in runs]

@@ -6,6 +6,7 @@ become fewer are no drift: that is what learning is for.
 
 from __future__ import annotations
 
+import logging
 import math
 from dataclasses import dataclass, field
 from statistics import NormalDist
@@ -15,6 +16,8 @@ import numpy as np
 
 from onepass.compiled.compiler import entry_point, routine
 from onepass.evaluate.metrics import Array
+
+log = logging.getLogger(__name__)
 
 SOON = 30  # so many errors are seen before anything is said
 
@@ -343,6 +346,7 @@ class Watch:
         self._n += taken
         if self.drifted:
             self.drifts.append(self._n)
+            log.info("%s saw a drift at example %d", type(self._detector).__name__, self._n)
         return taken
 
     def _one_by_one(self, errors: Array) -> int:

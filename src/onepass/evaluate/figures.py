@@ -13,12 +13,15 @@ from onepass.evaluate.probability import judged
 from onepass.evaluate.ranking import ranks
 
 
-def beside(piece: Piece, true: Array, probabilities: bool, ranking: bool) -> dict[str, Array]:
-    """Columns for the tally. `true` has the places of the true labels among the classes of the piece, -1 where one is not there."""
+def beside(piece: Piece, true: Array, probabilities: bool, ranking: bool, by_label: bool = False) -> dict[str, Array]:
+    """Columns for the tally. `true` has the places of the true labels among the classes of the piece, -1 where one is not there.
+    With `by_label` the probabilities themselves are a column, too."""
     columns = {}
     if probabilities:
         assert piece.chances is not None
         columns["judged"] = judged(piece.chances, true)
+        if by_label:
+            columns["chances"] = _by_label(piece.classes, piece.scores, piece.chances)
     if ranking:
         if len(piece.classes) < 2:
             columns["ranks"] = ranks(np.full(len(true), np.nan), np.zeros(len(true), int))
@@ -26,6 +29,18 @@ def beside(piece: Piece, true: Array, probabilities: bool, ranking: bool) -> dic
             columns["ranks"] = ranks(piece.scores[:, 0], true)
         else:
             columns["ranks"] = ranks(np.zeros(len(true)), np.full(len(true), -1))
+    return columns
+
+
+def _by_label(classes: Any, scores: Array, chances: Array) -> Array:
+    """The probabilities of each row as a dict, as `predict_proba_one` gives it: a label that comes with its row was not known before,
+    and its score is NaN."""
+    labels = np.asarray(classes).tolist()
+    columns = np.empty(len(chances), object)
+    columns[:] = [dict(zip(labels, row, strict=True)) for row in chances.tolist()]
+    if scores.shape[1] > 1:
+        for t, k in np.argwhere(np.isnan(scores)).tolist():
+            del columns[t][labels[k]]
     return columns
 
 

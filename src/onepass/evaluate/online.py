@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -28,15 +30,18 @@ from onepass.evaluate.feeding import check_forgets, core_of, door_of, forget, is
 from onepass.evaluate.figures import beside, check_figures, foretold, log_odds
 from onepass.evaluate.metrics import Array
 from onepass.evaluate.probability import PROBABILITY_METRICS
+from onepass.evaluate.progress import PAUSE, Bar, bar
 from onepass.evaluate.ranking import RANK_METRICS
-from onepass.evaluate.tally import BLOCK, Curve, Tally, json_number
+from onepass.evaluate.tally import BLOCK, Curve, Tally, json_number, wants_probabilities
 from onepass.stages import Pipeline
 from onepass.streams import Chunk
 from onepass.streams.stream import Position
 
+log = logging.getLogger(__name__)
+
 PIECE = 1 << 16  # rows of an array that are learned from in one call
 ACTIONS = {"reset": start_anew, "forget": forget}
-GATHER = 512  # single examples that are accounted for at once
+GATHER = 512  # single examples that are accounted for at once; rows of an array, where nobody knows yet how long they take
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,6 +105,7 @@ def prequential(
     drift: Any = None,
     on_drift: str | Callable[[Any], object] | None = None,
     callback: Callable[[int, dict[str, float]], object] | None = None,
+    progress: bool = False,
 ) -> Prequential:
     """Run a model over a stream: predict each example, count the prediction in the metrics, then learn from the example.
 
@@ -120,8 +126,9 @@ def prequential(
         "auc" (of two classes, by the scores; to some 1e-4, see `onepass.evaluate.ranking`); where the model gives
         probabilities, "log_loss", "brier" (half the squared distance to the truth) and "calibration_error" (of the
         likeliest class, in ten bins of equal width); for regression "mae", "rmse" and "r2"; or objects with river's
-        `update(y_true, y_pred)` and `get()`. The mistake rate, or the MAE for regression, if not given. NaN is what has no
-        value, as the recall of a class that has not occurred.
+        `update(y_true, y_pred)` and `get()`, which are given labels, or, where `requires_labels` is False as it is of river's
+        LogLoss and ROCAUC, a dict of probabilities by label. The mistake rate, or the MAE for regression, if not given. NaN is
+        what has no value, as the recall of a class that has not occurred.
     window : int, optional
         Also compute the metrics of windows of this many examples. Windows do not overlap: one ends where the next begins. The
         last may have fewer examples.
@@ -146,6 +153,8 @@ def prequential(
         With `delay`, that takes one call per example.
     callback : callable, optional
         Called now and then with the number of examples so far and their metrics.
+    progress : bool
+        Show a bar, in a notebook or on a terminal; a log or a pipe gets none.
 
     Returns
     -------
@@ -173,21 +182,25 @@ def prequential(
     check_action(on_drift, watch)
     if on_drift == "forget":
         check_forgets(model)
-    run = _Run(model, metrics, window, delay, classes, points, watch, on_drift, callback)
-    if isinstance(stream, Dataset | tuple):
-        run.arrays(*arrays(stream))
-    else:
-        items = iter(stream)
-        first = next(items, None)
-        if first is None:
-            raise ValueError("The stream has no examples.")
-        items = chain([first], items)
-        if not hasattr(first, "X") and isinstance(first[0], Mapping):
-            run.singles(items)
+    with bar("prequential", progress) as shown:
+        run = _Run(model, metrics, window, delay, classes, points, watch, on_drift, callback, shown)
+        if isinstance(stream, Dataset | tuple):
+            run.arrays(*arrays(stream))
         else:
-            run.chunks(_as_chunks(items))
-    final, curve, window_curve = run.close()
-    return Prequential(final, curve, window_curve, run.tally.n, run.seconds, run.updates(), run.drifts())
+            run.stream = stream
+            items = iter(stream)
+            first = next(items, None)
+            if first is None:
+                raise ValueError("The stream has no examples.")
+            items = chain([first], items)
+            if not hasattr(first, "X") and isinstance(first[0], Mapping):
+                run.singles(items)
+            else:
+                run.chunks(_as_chunks(items))
+        final, curve, window_curve = run.close()
+    result = Prequential(final, curve, window_curve, run.tally.n, run.seconds, run.updates(), run.drifts())
+    log.debug("%s", result)
+    return result
 
 
 class _Run:
@@ -206,15 +219,21 @@ class _Run:
         watch: Watch | None,
         on_drift: str | Callable[[Any], object] | None,
         callback: Callable[[int, dict[str, float]], object] | None,
+        shown: Bar | None,
     ) -> None:
         self.model, self.classes, self.delay, self.callback = model, classes, delay, callback
+        self.shown: Bar | None = shown
+        self.stream: Any = None
+        self.length: int | None = None
         self.watch, self.on_drift = watch, on_drift
         self.updates_before = getattr(model, "updates_", 0)
         self.metrics = [metrics] if isinstance(metrics, str) or hasattr(metrics, "update") else metrics
         self.points, self.window = points, window
         self.seconds = 0.0
         names = [metric for metric in self.metrics or () if isinstance(metric, str)]
-        self.probabilities = next((name for name in names if name in PROBABILITY_METRICS), None)
+        theirs = [type(metric).__name__ for metric in self.metrics or () if wants_probabilities(metric)]
+        self.probabilities = next((name for name in [*names, *theirs] if name in PROBABILITY_METRICS or name in theirs), None)
+        self.by_label = bool(theirs)
         self.ranking = any(name in RANK_METRICS for name in names)
         self.reported = 0
         self.known_before = getattr(model, "classes_", None)
@@ -225,12 +244,24 @@ class _Run:
     def arrays(self, X: Any, y: Array) -> None:
         if self.classes is None and is_classifier(self.model) and not is_ours(self.model):
             self.classes = classes_of(label_array(y))  # others can't do without
-        size = PIECE if self.callback is None else BLOCK  # who listens wants to hear often
-        self.chunks(Chunk(rows(X, at, at + size), y[at : at + size], Position(at)) for at in range(0, len(y), size))
+        self.length = len(y)
+        self.chunks(Chunk(rows(X, at, end), y[at:end], Position(at)) for at, end in self._cuts(len(y)))
+
+    def _cuts(self, n: int) -> Iterator[tuple[int, int]]:
+        """Where an array is cut: who listens wants to hear often, and who looks, as often as there is something new to see."""
+        looks_only = self.callback is None and self.shown is not None
+        size, at = GATHER if looks_only else PIECE if self.callback is None else BLOCK, 0
+        while at < n:
+            start = perf_counter()
+            yield at, min(at + size, n)
+            at += size
+            if looks_only and perf_counter() - start < PAUSE:
+                size = min(2 * size, PIECE)
 
     def chunks(self, chunks: Iterable[Chunk]) -> None:
         classification = is_classifier(self.model)
-        check_figures(self.model, self.probabilities, self.ranking)
+        if classification:
+            check_figures(self.model, self.probabilities, self.ranking)
         at_once = isinstance(self.model, Learner | Pipeline) and self.on_drift is None if self.delay else is_ours(self.model)
         if not at_once:
             self._one_by_one(_split(chunks), classification, _Rows(self.model, self.classes))
@@ -239,6 +270,8 @@ class _Run:
             y = label_array(chunk.y) if classification else np.asarray(chunk.y, float)
             if len(y) == 0:
                 continue
+            if not classification:
+                self._open(None)  # which refuses metrics of classes, before anything is learned
             if self.delay:
                 for true, pieces in self._learn_late(chunk, y):
                     self._see(self._told(true, pieces))
@@ -257,7 +290,8 @@ class _Run:
         examples = iter(examples)
         first = next(examples)
         classification = _is_classifier(self.model, first[1])
-        check_figures(self.model, self.probabilities, self.ranking, "_one")
+        if classification:
+            check_figures(self.model, self.probabilities, self.ranking, "_one")
         if self.classes is None and isinstance(first[1], bool | np.bool_):
             self.classes = [False, True]
         self._one_by_one(chain([first], examples), classification, _Singles(self.model, self.classes))
@@ -320,6 +354,7 @@ class _Run:
     def _act_before_next(self) -> None:
         """Reset or forget, now that there is a next example: a model that starts anew without one would not even know its labels."""
         if self.watch is not None and self.watch.drifted and isinstance(self.on_drift, str):
+            log.info("after the drift: %s", self.on_drift)
             self._acting(ACTIONS[self.on_drift])
 
     def _call_if_due(self) -> None:
@@ -370,7 +405,6 @@ class _Run:
     def _told(self, y: Array | Coded, pieces: list[Piece]) -> _Told:
         """What the pieces say of their rows, and what is true."""
         if not is_classifier(self.model):
-            self._open(None)
             return _Told(np.asarray(y), np.concatenate([piece.scores[:, 0] for piece in pieces]), {})
         true = y if isinstance(y, Coded) else self._coded(y)
         labels, start = true.labels, 0
@@ -387,7 +421,7 @@ class _Run:
         return _Told(true.codes, np.concatenate(predicted), _stacked(beside))
 
     def _beside(self, piece: Piece, true: Array) -> dict[str, Array]:
-        return beside(piece, true, self.probabilities is not None, self.ranking)
+        return beside(piece, true, self.probabilities is not None, self.ranking, self.by_label)
 
     def _see(self, told: _Told) -> None:
         """Account for predictions, and show them to the detector."""
@@ -415,7 +449,21 @@ class _Run:
                 return np.unique(np.asarray(known))
         return None
 
+    def _share(self) -> float | None:
+        """How much of the stream is done, as far as that is known."""
+        if self.length is not None:
+            return self.tally.seen / self.length
+        read, size = getattr(getattr(self.stream, "position", None), "bytes", None), getattr(self.stream, "size", None)
+        return min(read / size, 1.0) if read and size else None
+
+    def _facts(self) -> str:
+        metrics = self.tally.metrics() if self.tally.n else {}
+        measured = [f"{name} {value:.4g}" for name, value in metrics.items() if not math.isnan(value)]
+        return ", ".join([f"{self.tally.seen:,} examples", *measured])
+
     def _report(self) -> None:
+        if self.shown is not None:
+            self.shown.update(self._share, self._facts)
         if self.callback is not None and self.tally.n > self.reported:
             self.reported = self.tally.n
             self.callback(self.tally.n, self.tally.metrics())
@@ -436,6 +484,8 @@ class _Run:
                 self._call_if_due()
 
         for x, y in examples:
+            if not classification:
+                self._open(None)
             start = perf_counter()
             self._act_before_next()
             answer = one.predict(x)
@@ -467,7 +517,6 @@ class _Run:
             predicted[[answer is not None for answer in answers]] = seen.codes[len(true) :]
             self.tally.add(seen.codes[: len(true)], predicted, **_stacked(beside))
         else:
-            self._open(None)
             self.tally.add(np.array(true, float), np.array([_number(answer) for answer in answers]))
         self._report()
 

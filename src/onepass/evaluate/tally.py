@@ -56,7 +56,8 @@ class Tally:
     """Collects true and predicted values, and keeps the metrics that were asked for.
 
     Labels are codes into `labels`; the code len(labels) means that there was no prediction. For regression `labels` is None. Metrics of
-    probabilities need what `probability.judged` gives, and the AUC what `ranking.ranks` does.
+    probabilities need what `probability.judged` gives, the AUC what `ranking.ranks` does, and objects that want probabilities the
+    `chances` of each example by label.
     """
 
     def __init__(self, metrics: Iterable[Any], labels: Array | None, declared: bool, points: int, window: int | None) -> None:
@@ -73,7 +74,7 @@ class Tally:
         self._recent = None if window is None else _Track(kinds, self._objects, points, window)
 
     def add(self, true: Array, predicted: Array, **beside: Array) -> None:
-        """Take in the next predictions, in the order of the stream, and what metrics need beside them: `judged`, `ranks`."""
+        """Take in the next predictions, in the order of the stream, and what metrics need beside them: `judged`, `ranks`, `chances`."""
         given = {"true": true, "predicted": predicted, **beside}
         if self.n == self._filled == 0:
             self._origin = float(true[0])
@@ -87,6 +88,11 @@ class Tally:
             self._filled += free
             if self._filled == BLOCK:
                 self._account()
+
+    @property
+    def seen(self) -> int:
+        """How many predictions were taken in, those of the block that is not whole yet included."""
+        return self.n + self._filled
 
     def know(self, labels: Array) -> None:
         """There are more labels now: all that is kept under the old codes moves to the new ones."""
@@ -128,7 +134,7 @@ class Tally:
 
     def _account(self) -> None:
         block = {name: column[: self._filled] for name, column in self._columns.items()}
-        values = _plain_values(block, self.labels) if self._objects else []
+        values = _plain_values(block, self.labels) if self._objects else {}
         for track in self._tracks():
             track.add(self.n, block, self._origin if self.labels is None else len(self.labels), values)
         self.n += self._filled
@@ -153,7 +159,7 @@ class _Track:
         self._complete = False  # whether the latest window has all its examples, so that the next example begins another
         self._end = 0
 
-    def add(self, start: int, block: Mapping[str, Array], given: Any, values: list[tuple[Any, Any]]) -> None:
+    def add(self, start: int, block: Mapping[str, Array], given: Any, values: PlainValues) -> None:
         """Take in a block; `given` is the number of labels, or what targets are measured from."""
         size = len(block["true"])
         self._end = start + size
@@ -179,15 +185,17 @@ class _Track:
         self._feed_objects(starts, values, set(chosen.tolist()))
         self._complete = self._end % step == 0
 
-    def _feed_objects(self, starts: Array, values: list[tuple[Any, Any]], chosen: set[int]) -> None:
+    def _feed_objects(self, starts: Array, values: PlainValues, chosen: set[int]) -> None:
         for name in self._objects:
+            pairs = values[wants_probabilities(self._fresh[name])]
             for segment, first in enumerate(starts.tolist()):
                 if self._window and (segment > 0 or self._complete):
                     self._objects[name] = copy.deepcopy(self._fresh[name])
                 metric = self._objects[name]
-                last = starts[segment + 1] if segment + 1 < len(starts) else len(values)
-                for true, predicted in values[first:last]:
-                    metric.update(true, predicted)
+                last = starts[segment + 1] if segment + 1 < len(starts) else len(pairs)
+                for true, predicted in pairs[first:last]:
+                    if predicted != {}:  # no label was known: river does not count such examples either
+                        metric.update(true, predicted)
                 if segment in chosen:
                     self._values[name].append(metric.get())
 
@@ -286,6 +294,10 @@ class _Ranks(_Sums):
 
 # --- metrics by name ---
 
+NAMES = {
+    "classification": [*LABEL_METRICS, *PER_LABEL, *COST_METRICS, *BIN_METRICS, *RANK_METRICS],
+    "regression": [*ERROR_METRICS],
+}
 Formulas = dict[str, Callable[[Array], Array]]
 Kinds = list[tuple[type[_Sums], Formulas]]
 
@@ -297,7 +309,7 @@ def _sort_out(metrics: Iterable[Any], labels: Array | None, declared: bool) -> t
         known: Kinds = [(_Labels, by_label), (_Costs, COST_METRICS), (_Bins, BIN_METRICS), (_Ranks, RANK_METRICS)]
     else:
         known = [(_Errors, ERROR_METRICS)]
-    names = [name for _, formulas in known for name in formulas]
+    task = "regression" if labels is None else "classification"
     asked: list[str] = []
     objects = {}
     for metric in metrics:
@@ -305,13 +317,12 @@ def _sort_out(metrics: Iterable[Any], labels: Array | None, declared: bool) -> t
             _check_object(metric)
             objects[type(metric).__name__] = copy.deepcopy(metric)
             asked.append(type(metric).__name__)
-        elif metric in names or (labels is not None and metric.partition("[")[0] in PER_LABEL and metric.endswith("]")):
+        elif metric in NAMES[task] or (labels is not None and metric.partition("[")[0] in PER_LABEL and metric.endswith("]")):
             if declared and labels is not None:
                 _check_declared(metric, labels)
             asked.append(metric)
         else:
-            task = "regression" if labels is None else "classification"
-            raise ValueError(f"There is no metric {metric!r} for {task}. Known are: {', '.join(names)}.")
+            raise ValueError(f"There is no metric {metric!r} for {task}. Known are: {', '.join(NAMES[task])}.")
     wanted = {metric.partition("[")[0] for metric in asked}
     groups = [(kind, {name: formula for name, formula in formulas.items() if name in wanted}) for kind, formulas in known]
     return list(dict.fromkeys(asked)), [(kind, formulas) for kind, formulas in groups if formulas], objects
@@ -330,14 +341,25 @@ def _check_declared(metric: str, labels: Any) -> None:
 def _check_object(metric: Any) -> None:
     if not (hasattr(metric, "update") and hasattr(metric, "get")):
         raise TypeError(f"A metric is a name or an object with `update(y_true, y_pred)` and `get()`, got {metric!r}.")
-    if not getattr(metric, "requires_labels", True):
-        raise ValueError(
-            f"{type(metric).__name__} wants probabilities instead of labels; the metrics 'log_loss', 'brier' and 'auc' can use them."
-        )
 
 
-def _plain_values(block: Mapping[str, Array], labels: Array | None) -> list[tuple[Any, Any]]:
+def wants_probabilities(metric: Any) -> bool:
+    """Whether a metric is an object that is to be given the probabilities of the labels, as river's LogLoss, and not a label."""
+    return not isinstance(metric, str) and not getattr(metric, "requires_labels", True)
+
+
+PlainValues = dict[bool, list[tuple[Any, Any]]]
+
+
+def _plain_values(block: Mapping[str, Array], labels: Array | None) -> PlainValues:
+    """What objects are given of each example: the truth and the prediction; and the truth and the probabilities, for those that want
+    them."""
     if labels is None:
-        return list(zip(block["true"].tolist(), block["predicted"].tolist(), strict=True))
+        return {False: list(zip(block["true"].tolist(), block["predicted"].tolist(), strict=True))}
     named = [*labels.tolist(), None]
-    return [(named[true], named[predicted]) for true, predicted in zip(block["true"], block["predicted"], strict=True)]
+    true = [named[code] for code in block["true"]]
+    chances = block.get("chances", ())
+    return {
+        False: list(zip(true, (named[code] for code in block["predicted"]), strict=True)),
+        True: list(zip(true, chances, strict=True)) if len(chances) else [],
+    }

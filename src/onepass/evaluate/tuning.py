@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 from collections.abc import Callable, Mapping
@@ -24,7 +25,10 @@ from onepass.evaluate.feeding import steps_of
 from onepass.evaluate.held_out import HeldOut
 from onepass.evaluate.metrics import Array, best_is_high
 from onepass.evaluate.online import arrays, default_metric, prequential, refuse_other_kinds, take
+from onepass.evaluate.progress import bar, counted
 from onepass.evaluate.tables import Tabled, bare, figure, plain, title, words
+
+log = logging.getLogger(__name__)
 
 FOLDS = 5
 BEYOND = 10
@@ -143,6 +147,7 @@ def tune(
     random_state: Any = 0,
     jobs: int | None = None,
     callback: Callable[[int, int], object] | None = None,
+    progress: bool = False,
 ) -> Tuning:
     """Choose parameters of a learner by trying them on data.
 
@@ -185,6 +190,8 @@ def tune(
         How many candidates are run at the same time, each in a thread of its own; as many as there are cores, if not given.
     callback : callable, optional
         Called after each run with the number of runs done and the number of all runs, as far as they are known.
+    progress : bool
+        Show a bar, in a notebook or on a terminal; a log or a pipe gets none.
 
     Returns
     -------
@@ -212,8 +219,9 @@ def tune(
     classes = classes_of(label_array(y)) if is_classifier(learner) else None
     metric = metric or default_metric(classes)
     order = check_random_state(random_state).permutation(len(y))
-    with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        trials = _Trials(learner, metric, classes, pool, beyond, runs(grid, protocol, folds), callback)
+    with bar("tuning", progress) as shown, ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+        told = counted(shown, "runs", callback)
+        trials = _Trials(learner, metric, classes, pool, beyond, runs(grid, protocol, folds), told)
         if protocol == "stream":
             method = "the data in its order"
             candidates, best = trials.one_after_another(grid, data, None)
@@ -267,6 +275,7 @@ class _Trials:
         for name, values in grid.items():
             settings = [{**winner, name: value} for value in values]
             scores = run(settings)
+            self._log(settings, scores)
             best = len(tried) + self._winner(settings, scores, last=True)
             tried += map(Candidate, settings, scores)
             best = self._go_on(tried, best, name, run)
@@ -286,6 +295,7 @@ class _Trials:
             return [math.nan if gone else tally.value() for gone, tally in zip(lost, held_out, strict=True)]
 
         scores = run(settings)
+        self._log(settings, scores)
         tried, best = list(map(Candidate, settings, scores)), self._winner(settings, scores, last=False)
         for name in tried[best].params:
             best = self._go_on(tried, best, name, run)
@@ -305,12 +315,14 @@ class _Trials:
             except ValueError:  # all went well before: it is the value that the learner does not take
                 break
             tried.append(Candidate(further, score))
+            self._log([further], [score])
             if name not in self.went_beyond:
                 self.went_beyond.append(name)
             before = tried[best].score
             if not (score > before if best_is_high(self.metric) else score < before):
                 return best
             best = len(tried) - 1
+        log.warning("%s is still the best at the edge of what was tried", words({name: tried[best].params[name]}))
         self.at_edge.append(name)
         return best
 
@@ -345,6 +357,10 @@ class _Trials:
             if self.callback is not None:
                 self.callback(self.done, self.total)
         return results
+
+    def _log(self, settings: list[Settings], scores: list[float]) -> None:
+        for params, score in zip(settings, scores, strict=True):
+            log.info("%s: %s", words(params), "diverged" if math.isnan(score) else f"{self.metric} {score:.6g}")
 
     def _winner(self, settings: list[Settings], scores: list[float], *, last: bool) -> int:
         """The place of the best score, the last or the first among equals."""

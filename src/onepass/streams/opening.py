@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,9 @@ from scipy.sparse import issparse
 from onepass.base.inputs import as_csr
 from onepass.streams import arrays, libsvm, tables
 from onepass.streams.raw import Source, Unpacked
-from onepass.streams.stream import Chunks, Stream
+from onepass.streams.stream import Chunks, Notes, Stream
+
+log = logging.getLogger(__name__)
 
 ENDINGS = {
     "csv": "csv",
@@ -99,7 +102,7 @@ def open(
     Returns
     -------
     Stream
-        Its `notes` say what was guessed, and which lines were left out.
+        Its `notes` say what was guessed, and what was left out; they are logged as well.
 
     Examples
     --------
@@ -138,7 +141,7 @@ def open(
     place = Source(source)
     kind = format or guess(place.name)
     delimiter = sep or ("\t" if kind == "tsv" or guess(place.name) == "tsv" else None)
-    notes: list[str] = []
+    notes = Notes()
     about: dict[str, Any] = {}
     if follow and kind in ("parquet", "npz"):
         raise ValueError(f"follow=True is for text files; {kind} files do not grow")
@@ -148,9 +151,12 @@ def open(
     def choose(schema: Mapping[str, Any], more: list[str]) -> tables.Columns:
         columns = tables.Columns(schema, place.name, label, [*drop, *more], features, task, missing)
         about.update(label=columns.label, columns=columns.kinds, dropped=[*drop, *more])
+        _log_columns(place.name, about)
         return columns
 
     def read() -> Chunks:
+        log.info("%s is read as %s", place.name, kind)
+        notes.clear()
         with place.open() as raw:
             if kind in ("parquet", "npz"):
                 if not raw.seekable():
@@ -158,13 +164,12 @@ def open(
                 if kind == "npz":
                     yield from arrays.read_npz(raw, place.name, chunk, features)
                 else:
-                    yield from tables.read_parquet(raw, place.name, chunk, choose)
+                    yield from tables.read_parquet(raw, place.name, chunk, choose, notes)
                 return
             file = Unpacked(raw, place.name, follow)
             if kind == "libsvm":
                 yield from libsvm.read(file, raw, place.name, chunk, features, zero_based, WORKERS if threads else 0)
             else:
-                notes.clear()
                 form = tables.Json(place.name) if kind == "jsonl" else tables.Csv(place.name, delimiter, header, text, notes)
                 yield from tables.read_text(file, raw, place.name, chunk, form, choose, tables.Bad(skip_bad, notes))
 
@@ -176,6 +181,19 @@ def guess(name: str) -> str:
     """The format that the name of a file says."""
     ending = re.sub(r"\.(gz|bz2|xz|zst)$", "", name.lower()).rpartition(".")[2]
     return ENDINGS.get(ending, "libsvm")
+
+
+def _log_columns(name: str, about: dict[str, Any]) -> None:
+    kinds = list(about["columns"].values())
+    log.info(
+        "%s: its label is %r; %d columns hold numbers, %d text, and %d are left out",
+        name,
+        about["label"],
+        kinds.count("number"),
+        kinds.count("text"),
+        len(about["dropped"]),
+    )
+    log.debug("%s: its columns are %s", name, about["columns"])
 
 
 def _refuse_columns(label: str | int | bool | None, drop: Sequence[str], what: str) -> None:
@@ -200,10 +218,12 @@ def _open_memory(
     if isinstance(frame, nw.DataFrame):
         columns = tables.Columns(frame.schema, "the table", label if y is None else False, drop, features, task, missing)
         about = {"label": columns.label, "columns": columns.kinds, "dropped": list(drop)}
-        read = partial(tables.cut_frame, frame, y, "the table", chunk, columns)
-        return Stream(read, "the table", None, False, threads, [], about, skip_rows)
+        _log_columns("the table", about)
+        notes = Notes()
+        read = partial(tables.cut_frame, frame, y, "the table", chunk, columns, notes)
+        return Stream(read, "the table", None, False, threads, notes, about, skip_rows)
     _refuse_columns(label, drop, "arrays")
     X = np.asarray(X) if not issparse(X) else X if X.format == "csr" else as_csr(X)
     if X.ndim != 2:
         raise ValueError(f"X has the shape {X.shape}; it must have rows and columns")
-    return Stream(partial(arrays.cut, X, y, chunk, features), "the array", None, False, False, [], {}, skip_rows)
+    return Stream(partial(arrays.cut, X, y, chunk, features), "the array", None, False, False, Notes(), {}, skip_rows)

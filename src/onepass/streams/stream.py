@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import itertools
+import logging
 import queue
 import threading
 import time
@@ -14,6 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from onepass.streams.raw import waiting
+
+log = logging.getLogger(__name__)
 
 AHEAD = 2  # chunks that wait for the learner
 PATIENCE = 1.0  # seconds: a thread that waits for bytes from a terminal cannot be interrupted
@@ -62,13 +65,22 @@ class Chunk:
 Chunks = Generator[Chunk, None, None]
 
 
+class Notes(list[str]):
+    """What was noticed about a source: kept for whoever asks, and logged."""
+
+    def add(self, note: str, level: int = logging.INFO) -> None:
+        """Note something."""
+        self.append(note)
+        log.log(level, "%s", note)
+
+
 class Stream:
     """An iterable of chunks, made by `onepass.streams.open`. At the end of its `with` block, whatever was opened is closed.
 
     Files, arrays and frames can be iterated again, from the start; standard input and open files only once.
 
     name: what messages call the source. size: its size in bytes, where that is known. position: that of the last chunk handed out.
-    notes: what was guessed about a file, and which of its lines were left out; there is more of it as more is read. about: of a
+    notes: what was guessed about a file, and what was left out of it; there is more of it as more is read. about: of a
     table, from the first chunk on, its "label", its other "columns" with what they hold, and those that were "dropped".
     """
 
@@ -79,7 +91,7 @@ class Stream:
         size: int | None,
         once: bool,
         threads: bool,
-        notes: list[str],
+        notes: Notes,
         about: dict[str, Any],
         skip_rows: int,
     ) -> None:

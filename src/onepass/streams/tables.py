@@ -6,6 +6,7 @@ what its strings mean is up to the model. The types of the columns are those of 
 
 from __future__ import annotations
 
+import logging
 import re
 from bisect import bisect_left
 from collections import Counter
@@ -19,7 +20,7 @@ import numpy as np
 from onepass.base.labels import label_array
 from onepass.streams.dialect import SAMPLE, fields, guess
 from onepass.streams.lines import BLOCK, NEVER, Lines, records
-from onepass.streams.stream import Chunk, Chunks, Position
+from onepass.streams.stream import Chunk, Chunks, Notes, Position
 
 USUAL_LABELS = ("label", "class", "target", "y")
 ALL = 2**62
@@ -74,14 +75,20 @@ class Columns:
         if features is not None and features != len(self.names):
             raise ValueError(f"{name} has {len(self.names)} features, but features={features}")
 
-    def rows(self, frame: Any, where: Callable[[int], str]) -> tuple[Any, Any]:
-        """X and y of a frame; `where(row)` says where a row of it is in the source."""
+    def rows(self, frame: Any, where: Callable[[int], str], y: Any = None) -> tuple[Any, Any]:
+        """X and y of a frame; `where(row)` says where a row of it is in the source. `y` are labels that are not in the frame."""
         if self.missing == "skip":
             whole = ~np.any([frame.get_column(column).is_null().to_numpy() for column in self.wanted], axis=0)
             self.skipped += len(frame) - int(np.count_nonzero(whole))
-            frame = frame.filter(whole.tolist())
+            frame, y = frame.filter(whole.tolist()), None if y is None else y[whole]
         X = (self._frame if self._text else self._dense)(frame, where)
-        return X, None if self.label is None else self._labels(frame, where)
+        return X, y if self.label is None else self._labels(frame, where)
+
+    def tell(self, notes: Notes, name: str) -> None:
+        """Note how many rows were left out."""
+        if self.skipped:
+            notes.add(f"{name}: rows left out since values are missing: {self.skipped:,}")
+        self.skipped = 0
 
     @property
     def wanted(self) -> list[str]:
@@ -161,15 +168,17 @@ def _label(columns: list[str], name: str, label: str | int | bool | None, drop: 
     return usual[0] if len(usual) == 1 else left[-1]
 
 
-def cut_frame(frame: Any, y: Any, name: str, chunk: int, columns: Columns) -> Chunks:
+def cut_frame(frame: Any, y: Any, name: str, chunk: int, columns: Columns, notes: Notes) -> Chunks:
     """The chunks of a data frame of pandas, polars or Arrow."""
     if y is not None and len(y) != len(frame):
         raise ValueError(f"X has {len(frame)} rows, but y has {len(y)}")
     rows = 0
     for start in range(0, len(frame), chunk):
-        X, labels = columns.rows(frame[start : start + chunk], partial(_row_name, name, start))
-        yield Chunk(X, labels if y is None else y[start : start + chunk], Position(rows), columns.names)
+        given = None if y is None else y[start : start + chunk]
+        X, labels = columns.rows(frame[start : start + chunk], partial(_row_name, name, start), given)
+        yield Chunk(X, labels, Position(rows), columns.names)
         rows += X.shape[0]
+    columns.tell(notes, name)
 
 
 def _row_name(name: str, before: int, row: int) -> str:
@@ -197,7 +206,7 @@ def refusals(name: str) -> tuple[type[Exception], ...]:
     )
 
 
-def read_parquet(raw: Any, name: str, chunk: int, choose: Choose) -> Chunks:
+def read_parquet(raw: Any, name: str, chunk: int, choose: Choose, notes: Notes) -> Chunks:
     """The chunks of a Parquet file."""
     parquet, arrow = _arrow("parquet", name), _arrow("lib", name)
     refused: tuple[type[Exception], ...] = (*refusals(name), OSError, UnicodeDecodeError)  # the last for names of columns
@@ -214,6 +223,7 @@ def read_parquet(raw: Any, name: str, chunk: int, choose: Choose) -> Chunks:
             seen += len(frame)
         if seen != file.metadata.num_rows:  # of columns of different lengths Arrow may give as many rows as the shortest has
             raise OSError(f"it has {seen} rows, and says that it has {file.metadata.num_rows}")
+        columns.tell(notes, name)
     except refused as error:
         raise OSError(f"{name} is not a whole Parquet file: {error}") from error
 
@@ -236,7 +246,7 @@ def _cut(batches: Any, chunk: int, join: Callable[[list[Any]], Any]) -> Iterator
 class Csv:
     """CSV, or with a tab TSV, which knows no quotes. What is not said is guessed from the first rows (`streams/dialect.py`)."""
 
-    def __init__(self, name: str, delimiter: str | None, header: bool | None, text: Sequence[str], notes: list[str]) -> None:
+    def __init__(self, name: str, delimiter: str | None, header: bool | None, text: Sequence[str], notes: Notes) -> None:
         self._csv, self._arrow = _arrow("csv", name), _arrow("lib", name)
         self._name, self._delimiter, self._header, self._text, self._notes = name, delimiter, header, text, notes
         self._columns: list[str] = []
@@ -249,7 +259,8 @@ class Csv:
         self._delimiter, self._header, self._point = seen.delimiter, seen.header, seen.point
         self._quote: str | Literal[False] = False if seen.delimiter == "\t" else '"'
         self.signs = ord(seen.delimiter), ord(self._quote) if self._quote else NEVER
-        self._notes += [f"{self._name}: {note}" for note in seen.notes]
+        for note in seen.notes:
+            self._notes.add(f"{self._name}: {note}")
 
     def header(self, first: bytes) -> bool:
         """Look at the first record, which blank lines may precede, and tell whether it is a header."""
@@ -266,7 +277,7 @@ class Csv:
             return False
         if row[0][0] == "" and all(row[0][1:]):
             self.unnamed = [""]
-            self._notes.append(f"{self._name}: its first column has no name; it is taken for row numbers and left out")
+            self._notes.add(f"{self._name}: its first column has no name; it is taken for row numbers and left out")
         few = row[0].count("") <= 16  # more of them are no names that somebody forgot
         self._columns = [name or (f"column {k}" if k and few else "") for k, name in enumerate(row[0])]
         if twice := [column for column, count in Counter(self._columns).items() if count > 1]:
@@ -300,6 +311,11 @@ class Csv:
         if told is None:
             return error
         column = self._columns[int(told[1])]
+        if told[2].startswith("int"):  # which features never are
+            return (
+                f"the label {column!r} is {told[3]!r}, and has been a whole number so far; say task='regression' (--task regression) if"
+                " it is a number to predict, and not a class"
+            )
         return (
             f"the value of {column!r} is {told[3]!r}, and the column holds {'numbers' if told[2] != 'bool' else 'truth values'}"
             f" so far; skip_bad=N (--skip-bad N) leaves up to N such lines out, and text=[{column!r}] (--categories {column}) reads"
@@ -344,15 +360,15 @@ class Json:
 class Bad:
     """Records that can't be read: so many of them may be left out."""
 
-    def __init__(self, allowed: int, notes: list[str]) -> None:
-        self.allowed, self.count, self._notes = allowed, 0, notes
+    def __init__(self, allowed: int, notes: Notes) -> None:
+        self.allowed, self.count, self.notes = allowed, 0, notes
 
     def leave_out(self, error: BadRecord) -> None:
         """Note it, or raise the error if there are too many."""
         if self.count >= self.allowed:
             raise ValueError(str(error)) from error
         self.count += 1
-        self._notes.append(f"left out {error}")
+        self.notes.add(f"left out {error}", logging.WARNING)
 
 
 class BadRecord(ValueError):
@@ -391,6 +407,7 @@ def read_text(file: Any, raw: Any, name: str, chunk: int, form: Csv | Json, choo
             if X.shape[0]:
                 yield Chunk(X, y, Position(rows, some.line_of(0), raw.count), columns.names)
             rows += X.shape[0]
+    columns.tell(bad.notes, name)
 
 
 def _tables(form: Csv | Json, part: _Part, types: Mapping[str, Any], bad: Bad) -> Iterator[tuple[Any, _Part]]:
