@@ -199,3 +199,16 @@ def test_spam_is_found() -> None:
     labels, texts = zip(*(line.split("\t", 1) for line in lines), strict=True)
     result = prequential(pipeline(Text(), SCWClassifier()), (list(texts), np.array(labels)))
     assert result.metrics["mistake_rate"] < 0.021
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("before", ["count", "bm25"])
+def test_what_decides_on_the_arrays_stays(before: str) -> None:
+    """Machine code would follow the new number of columns out of the old array."""
+    texts = ["a b", "c d"]
+    text = Text(64, weight=before).fit(texts)
+    text.set_params(**({"weight": "tfidf"} if before == "count" else {"n_features": 2**12}))
+    for use in (text.transform, text.partial_fit):
+        with pytest.raises(ValueError, match="call fit to start anew"):
+            use(texts)
+    assert text.fit(texts).transform(texts).shape == (2, text.n_features)

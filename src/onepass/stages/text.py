@@ -123,8 +123,16 @@ class Text(Hashing):
         state = self._latest()
         return self._bags(state, data, offsets, np.ones(len(offsets) - 1, bool) if weights is None else weights > 0)
 
+    def _check_unchanged(self, state: State) -> None:
+        if state.fields != self._layout("stage") or ("documents" in state.arrays and state.n_features != self.n_features):
+            raise ValueError(
+                "The `weight` of a Text, and its `n_features` where texts are counted, can't change once it has learned: call fit to"
+                " start anew."
+            )
+
     def _record(self, state: State) -> Bag:
         self._ensure_parameters()
+        self._check_unchanged(state)
         low, high = (0, 0) if self.letters is None else self.letters
         totals, count = state.arrays["totals"], state.arrays["count"]
         settings = int(self.ngrams), (int(low), int(high)), int(self.n_features), WEIGHTS[self.weight], bool(self.normed)
