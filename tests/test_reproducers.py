@@ -900,7 +900,7 @@ def readers_and_a_writer(name: str, seconds: str) -> None:
 
 @pytest.mark.parametrize("name", ["PAR, features", "pipeline, features and labels", "kernel, slots"])
 def test_readers_see_versions_that_were(name: str) -> None:
-    assert in_a_process(readers_and_a_writer, name, "1.5") == "0 wrong, 0 errors [] []\n"
+    assert in_a_process(readers_and_a_writer, name, "0.5") == "0 wrong, 0 errors [] []\n"
 
 
 @pytest.mark.slow
@@ -940,7 +940,7 @@ def wrong_labels(seconds: str) -> None:
 
 
 def test_readers_never_see_a_wrong_label() -> None:
-    assert in_a_process(wrong_labels, "2") == "[]\n"
+    assert in_a_process(wrong_labels, "0.7") == "[]\n"
 
 
 @pytest.mark.slow
@@ -1016,7 +1016,7 @@ def two_writers(name: str, seconds: str) -> None:
 
 @pytest.mark.parametrize("name", ["PA", "pipeline", "active"])
 def test_two_writers_lose_nothing(name: str) -> None:
-    assert in_a_process(two_writers, name, "1") == "done\n"
+    assert in_a_process(two_writers, name, "0.3") == "done\n"
 
 
 @pytest.mark.slow
@@ -1096,7 +1096,7 @@ def changing_matrix(seconds: str) -> None:
 
 
 def test_a_matrix_that_changes_during_a_call_does_no_harm() -> None:
-    assert in_a_process(changing_matrix, "3") == "survived\n"
+    assert in_a_process(changing_matrix, "1") == "survived\n"
 
 
 @pytest.mark.slow
@@ -1161,7 +1161,7 @@ def forks(count: str) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 def test_a_fork_while_others_learn_does_not_hang() -> None:
-    assert in_a_process(forks, "25") == "0 hung, 0 failed\n"
+    assert in_a_process(forks, "10") == "0 hung, 0 failed\n"
 
 
 @pytest.mark.slow
