@@ -74,4 +74,7 @@ def test_the_learner_of_the_guide_is_well_typed_and_formatted(project: Path) -> 
     new = "src/onepass/linear/quadratic.py"
     run(project, "ruff", "check", "--no-cache", new, "tests/naive.py", "tests/test_optimal.py")
     run(project, "ruff", "format", "--no-cache", "--check", new)
-    run(project, "mypy", "--no-error-summary", "--cache-dir", str(project / ".mypy"), new)
+    known = ROOT / ".mypy_cache"  # what `make lint` has read: the copy is the same but for the learner
+    if known.is_dir():
+        shutil.copytree(known, project / ".mypy_cache", ignore=shutil.ignore_patterns("snippet"))
+    run(project, "mypy", "--no-error-summary", new)

@@ -86,6 +86,12 @@ def in_a_process(function: Callable[..., None], *arguments: str, seconds: int = 
     return done.stdout
 
 
+def in_turn(function: str, names: str, *arguments: str) -> None:
+    """A function of this file for several models: to start a process takes longer."""
+    for name in names.split("; "):
+        globals()[function](name, *arguments)
+
+
 # --- all of a model ---
 
 
@@ -392,9 +398,8 @@ def _compare(what: str, make: Callable[[], Any], call: Callable[[Any, Any], Any]
         print(f"{what} changed the user's matrix")
 
 
-@pytest.mark.parametrize("name", ["learner", "stage"])
-def test_a_damaged_matrix_is_refused_by_every_door(name: str) -> None:
-    assert in_a_process(damage_everything, name) == ""
+def test_a_damaged_matrix_is_refused_by_every_door() -> None:
+    assert in_a_process(in_turn, "damage_everything", "learner; stage") == ""
 
 
 @pytest.mark.slow
@@ -898,9 +903,9 @@ def readers_and_a_writer(name: str, seconds: str) -> None:
     print(f"{count} answers, {versions} versions", file=sys.stderr)
 
 
-@pytest.mark.parametrize("name", ["PAR, features", "pipeline, features and labels", "kernel, slots"])
-def test_readers_see_versions_that_were(name: str) -> None:
-    assert in_a_process(readers_and_a_writer, name, "0.5") == "0 wrong, 0 errors [] []\n"
+def test_readers_see_versions_that_were() -> None:
+    names = "PAR, features; pipeline, features and labels; kernel, slots"
+    assert in_a_process(in_turn, "readers_and_a_writer", names, "0.5") == 3 * "0 wrong, 0 errors [] []\n"
 
 
 @pytest.mark.slow
@@ -1014,9 +1019,8 @@ def two_writers(name: str, seconds: str) -> None:
     print("done")
 
 
-@pytest.mark.parametrize("name", ["PA", "pipeline", "active"])
-def test_two_writers_lose_nothing(name: str) -> None:
-    assert in_a_process(two_writers, name, "0.3") == "done\n"
+def test_two_writers_lose_nothing() -> None:
+    assert in_a_process(in_turn, "two_writers", "PA; pipeline; active", "0.3") == 3 * "done\n"
 
 
 @pytest.mark.slow

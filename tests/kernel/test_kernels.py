@@ -217,7 +217,7 @@ def vectorised(x: Any, z: Any) -> float:
 )
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_a_function_is_a_kernel(function: Any, form: str, width: int, fit_intercept: bool) -> None:
-    Z, X = rows("rbf", 80, width), rows("rbf", 20, width, seed=1)
+    Z, X = rows("rbf", 80 if width < NARROW else 40, width), rows("rbf", 20, width, seed=1)
     y = labels(Z)
     for more in ({}, {"budget": 12, "policy": "redundant"}):
         own = KernelPA(kernel=function, fit_intercept=fit_intercept, **more)
