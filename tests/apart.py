@@ -8,6 +8,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,7 @@ def asked(request: Any) -> list[str]:
 
 def write_report(path: str, names: Iterable[str], cases: Callable[[str], Iterable[Case]]) -> None:
     """Run the cases of all names, and write those that failed, with what they raised."""
+    os.fsync = lambda _: None  # thousands of models are saved, none of which has to outlive a crash
     failed: dict[str, list[str]] = {name: [] for name in names}
     for name in failed:
         for told, do in cases(name):
@@ -70,7 +72,12 @@ SMALL = {"dimensions": 3, "components": 4, "hidden": 4, "prototypes": 4, "budget
 
 def own(cls: Any, **more: Any) -> dict[str, Any]:
     """Small sizes for what a learner has."""
-    return {name: value for name, value in SMALL.items() if name in cls().get_params()} | more
+    return _small(cls) | more
+
+
+@cache
+def _small(cls: Any) -> dict[str, Any]:
+    return {name: value for name, value in SMALL.items() if name in cls().get_params()}
 
 
 def choices(cls: Any) -> Iterator[dict[str, Any]]:

@@ -31,17 +31,20 @@ class Checked(np.ndarray):
     Both hide a wrong index in Python, and in Numba the first does."""
 
     def __getitem__(self, key: Any) -> Any:
-        check(key, self.shape)
-        return super().__getitem__(key)
+        if type(key) is not int or not 0 <= key < len(self):  # nearly all are, and quickly
+            check(key, self.shape)
+        return get_item(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        check(key, self.shape)
-        super().__setitem__(key, value)
+        if type(key) is not int or not 0 <= key < len(self):
+            check(key, self.shape)
+        set_item(self, key, value)
+
+
+get_item, set_item = np.ndarray.__getitem__, np.ndarray.__setitem__
 
 
 def check(key: Any, shape: tuple[int, ...]) -> None:
-    if type(key) is int and 0 <= key < shape[0]:  # nearly all, and quickly
-        return
     for i, size in zip(key if type(key) is tuple else (key,), shape, strict=False):
         if isinstance(i, slice):
             start, stop = i.start or 0, size if i.stop is None else i.stop

@@ -530,7 +530,7 @@ def turnover_options(cls: Any) -> Iterator[dict[str, Any]]:
 TWO = np.where(rows()[1] > 0, "yes", "no")
 TWO[:4] = ["yes", "yes", "yes", "no"]
 LATE = 20  # where the third label comes
-ASKED = 6
+ASKED = 3
 
 
 ROUNDED = "OSELMClassifier", "ALMA"  # all others have weights that are split by halves, which rounds nothing

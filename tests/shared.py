@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -87,14 +87,19 @@ def traits(model: Any, *forms: str) -> set[Any]:
 
 
 def representatives(found: Mapping[Name, set[Any]]) -> list[Name]:
-    """Those that are compiled where all run without the compiler: in order of their names, each that has a trait of its own."""
-    seen: set[Any] = set()
-    chosen = []
-    for name in sorted(found, key=str):
-        if not found[name] <= seen:
-            chosen.append(name)
-            seen |= found[name]
+    """Those that are compiled where all run without the compiler: few that have all traits together, each time the first that has
+    most of those that are still missing. See `plainest_first`."""
+    chosen: list[Name] = []
+    missing = set().union(*found.values())
+    while missing:
+        chosen.append(max(found, key=lambda name: len(found[name] & missing)))
+        missing -= found[chosen[-1]]
     return chosen
+
+
+def plainest_first(names: Iterable[str]) -> list[str]:
+    """Learners, and before all others those with little to compile, which other tests compile anyway."""
+    return sorted(names, key=lambda name: name not in ("PAClassifier", "PARegressor", "KernelPerceptron"))
 
 
 # Of scikit-learn's checks, what needs machine code, or takes minutes without it.

@@ -31,7 +31,7 @@ import naive
 import onepass
 from onepass.base import Classifier, Regressor, inputs, writing
 from onepass.kernel.model import KernelModel
-from shared import snapshot
+from shared import plainest_first, snapshot
 
 N, D = 60, 5
 LABELS = {"binary": np.array([-1, 1]), "multiclass": np.array([2, 3, 5, 7])}
@@ -90,7 +90,8 @@ class Case:
 # KINDS. PA and PAMO stand for all forms with all averages.
 AVERAGE: dict[str, Any] = {"average": True}
 NAMES_OF = {
-    kind: [name for name, cls in onepass.learners().items() if issubclass(cls, kind)] for kind in (Classifier, Regressor)
+    kind: plainest_first(name for name, cls in onepass.learners().items() if issubclass(cls, kind))
+    for kind in (Classifier, Regressor)
 }
 ALL = [
     *(case for name in NAMES_OF[Classifier] for case in (Case(name, "binary", AVERAGE), Case(name, "multiclass"))),
@@ -112,10 +113,10 @@ ALL = [
     Case("KernelOGD", "binary", {"policy": "random", "lam": 0.1, **AVERAGE}),
 ]
 KINDS = [
-    Case("PAClassifier", "binary"),
-    Case("PAClassifier", "multiclass", AVERAGE),
-    Case("PAMOClassifier", "binary", AVERAGE),
-    Case("PAMOClassifier", "multiclass"),
+    Case("PAClassifier", "binary", AVERAGE),
+    Case("PAClassifier", "multiclass"),
+    Case("PAMOClassifier", "binary"),
+    Case("PAMOClassifier", "multiclass", AVERAGE),
     Case("ROMMA", "multiclass"),
     Case("AROWClassifier", "binary", AVERAGE),
     Case("AROWClassifier", "multiclass", {"covariance": "full"}),

@@ -113,8 +113,14 @@ def test_all_stages_of_a_pipeline_grow_with_its_dicts() -> None:
     assert model.n_features_in_ == model.learner.n_features_in_ == 3
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize(
-    "steps", [(UnitNorm(), PAClassifier()), (StandardScaler(), PAMOClassifier(8, random_state=0))], ids=str
+    "steps",
+    [
+        pytest.param((UnitNorm(), PAClassifier()), marks=pytest.mark.compiled),
+        (StandardScaler(), PAMOClassifier(8, random_state=0)),
+    ],
+    ids=str,
 )
 def test_a_new_feature_counts_in_a_pipeline_as_it_will_when_learned(steps: Any) -> None:
     model = taught_on("ab", *(step.copy() for step in steps))

@@ -278,8 +278,7 @@ def test_uniform_average_is_the_mean_of_all_weights(case: Case) -> None:
     compare(case, model, m, {"w": np.mean(history, axis=0)})
 
 
-@pytest.mark.compiled
-@pytest.mark.parametrize("task", ["binary", "multiclass"])
+@pytest.mark.parametrize("task", [pytest.param("binary", marks=pytest.mark.compiled), "multiclass"])
 @every_storage
 @pytest.mark.parametrize("shrink", [1.0, 0.9])
 def test_pocket(task: str, storage: str, shrink: float) -> None:

@@ -87,6 +87,12 @@ def in_a_process(function: Callable[..., None], *arguments: str, seconds: int = 
     return done.stdout
 
 
+def in_turn(function: str, names: str, *arguments: str) -> None:
+    """A function of this file for several models: to start a process takes longer."""
+    for name in names.split("; "):
+        globals()[function](name, *arguments)
+
+
 # --- all of a model ---
 
 
@@ -393,9 +399,8 @@ def _compare(what: str, make: Callable[[], Any], call: Callable[[Any, Any], Any]
         print(f"{what} changed the user's matrix")
 
 
-@pytest.mark.parametrize("name", ["learner", "stage"])
-def test_a_damaged_matrix_is_refused_by_every_door(name: str) -> None:
-    assert in_a_process(damage_everything, name) == ""
+def test_a_damaged_matrix_is_refused_by_every_door() -> None:
+    assert in_a_process(in_turn, "damage_everything", "learner; stage") == ""
 
 
 @pytest.mark.slow
@@ -901,9 +906,9 @@ def readers_and_a_writer(name: str, seconds: str) -> None:
     print(f"{count} answers, {versions} versions", file=sys.stderr)
 
 
-@pytest.mark.parametrize("name", ["PAR, features", "pipeline, features and labels", "kernel, slots"])
-def test_readers_see_versions_that_were(name: str) -> None:
-    assert in_a_process(readers_and_a_writer, name, "1.5") == "0 wrong, 0 errors [] []\n"
+def test_readers_see_versions_that_were() -> None:
+    names = "PAR, features; pipeline, features and labels; kernel, slots"
+    assert in_a_process(in_turn, "readers_and_a_writer", names, "0.5") == 3 * "0 wrong, 0 errors [] []\n"
 
 
 @pytest.mark.slow
@@ -943,7 +948,7 @@ def wrong_labels(seconds: str) -> None:
 
 
 def test_readers_never_see_a_wrong_label() -> None:
-    assert in_a_process(wrong_labels, "2") == "[]\n"
+    assert in_a_process(wrong_labels, "0.7") == "[]\n"
 
 
 @pytest.mark.slow
@@ -1017,9 +1022,8 @@ def two_writers(name: str, seconds: str) -> None:
     print("done")
 
 
-@pytest.mark.parametrize("name", ["PA", "pipeline", "active"])
-def test_two_writers_lose_nothing(name: str) -> None:
-    assert in_a_process(two_writers, name, "1") == "done\n"
+def test_two_writers_lose_nothing() -> None:
+    assert in_a_process(in_turn, "two_writers", "PA; pipeline; active", "0.3") == 3 * "done\n"
 
 
 @pytest.mark.slow
@@ -1099,7 +1103,7 @@ def changing_matrix(seconds: str) -> None:
 
 
 def test_a_matrix_that_changes_during_a_call_does_no_harm() -> None:
-    assert in_a_process(changing_matrix, "3") == "survived\n"
+    assert in_a_process(changing_matrix, "1") == "survived\n"
 
 
 @pytest.mark.slow
@@ -1164,7 +1168,7 @@ def forks(count: str) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 def test_a_fork_while_others_learn_does_not_hang() -> None:
-    assert in_a_process(forks, "25") == "0 hung, 0 failed\n"
+    assert in_a_process(forks, "10") == "0 hung, 0 failed\n"
 
 
 @pytest.mark.slow

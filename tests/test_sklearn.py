@@ -50,8 +50,13 @@ ONLY = {
 }
 
 
-# Sets of labels are for `test_multilabel.py`.
-LEARNERS = {name: cls() for name, cls in onepass.learners().items() if name != "PAMultilabel"}
+# Sets of labels are for `test_multilabel.py`. Layers are large enough for the checks, and no larger: most of the time would be theirs.
+SIZES = {"hidden": 30, "components": 50}
+LEARNERS = {
+    name: cls(**{size: n for size, n in SIZES.items() if size in cls().get_params()})
+    for name, cls in onepass.learners().items()
+    if name != "PAMultilabel"
+}
 
 
 def expected_failures(estimator: Any) -> dict[str, str]:

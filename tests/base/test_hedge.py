@@ -93,7 +93,7 @@ def test_the_loss_is_near_that_of_the_best_candidate(task: str) -> None:
 
 
 @both_tasks
-@pytest.mark.parametrize("average", [None, True])
+@pytest.mark.parametrize("average", [None, pytest.param(True, marks=pytest.mark.plain)])
 def test_linear_candidates_are_one_linear_model(task: str, average: Any) -> None:
     X, y = problem(task)
     model = PAClassifier(C="auto", average=average).fit(X, y)
@@ -101,6 +101,7 @@ def test_linear_candidates_are_one_linear_model(task: str, average: Any) -> None
     np.testing.assert_allclose(model.decision_function(X), scores, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.plain
 def test_the_embedding_is_that_of_the_largest_share() -> None:
     X, y = problem("binary")
     model = PAMOClassifier(4, C="auto", random_state=3).fit(X, y)

@@ -285,6 +285,7 @@ def resumed(model: Any, file: Path) -> Any:
     return onepass.load(file)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, np.asarray, np.ndarray.tolist], ids=str)
 def test_tables_as_parameters_come_back(table: Callable[[Any], Any], tmp_path: Path) -> None:
     y = np.arange(30) % 2
@@ -394,6 +395,7 @@ def test_surrogates_stay_apart(tmp_path: Path) -> None:
     assert resumed(learner_of_names(names), tmp_path / "model").feature_names_in_.tolist() == names
 
 
+@pytest.mark.plain
 def test_many_names_in_the_steps_of_a_model(tmp_path: Path) -> None:
     names = [f"f{j}" for j in range(MANY)]
     steps = onepass.pipeline(onepass.StandardScaler(), onepass.PAClassifier(classes=[0, 1]))
@@ -438,7 +440,8 @@ FORMAT1 = Path(__file__).parent / "format1"  # files that were written by it, an
 SAID = json.loads((FORMAT1 / "scores.json").read_text())
 
 
-@pytest.mark.parametrize("name", SAID)
+@pytest.mark.plain
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.compiled] if name == "PA" else []) for name in SAID])
 def test_a_model_of_format_1_goes_on(name: str, tmp_path: Path) -> None:
     assert header_of(FORMAT1 / f"{name}.onepass")["format"] == 1
     model, rows = onepass.load(FORMAT1 / f"{name}.onepass"), SAID[name]["rows"]

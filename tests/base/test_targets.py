@@ -21,8 +21,8 @@ REGRESSORS = [name for name, cls in onepass.learners().items() if issubclass(cls
 LINEAR = ["PARegressor", "OGDRegressor", "AdalineRegressor", "AROWRegressor"]
 EXACT = {"AROWRegressor", "OSELMRegressor"}  # least squares over all targets, as they are
 STORAGE = {"dense": np.asarray, "csr": sp.csr_array}
-# One of each kind of average and of state: there is more to compile than to run.
-COMPILED = [("PARegressor", True, "csr"), ("PAMORegressor", True, "dense"), ("KernelPARegressor", None, "dense")]
+# One of each kind of average: there is more to compile than to run.
+COMPILED = [("PARegressor", True, "csr"), ("PAMORegressor", True, "dense")]
 every_regressor = pytest.mark.parametrize("name", REGRESSORS)
 
 

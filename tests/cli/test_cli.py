@@ -333,6 +333,7 @@ def test_learning_curve_is_drawn(libsvm: Path, tmp_path: Path) -> None:
 # --- predict ---
 
 
+@pytest.mark.plain
 def test_drifts_are_seen_and_shown(tmp_path: Path) -> None:
     X = np.random.default_rng(0).standard_normal((1200, 2)).round(3)
     y = np.where((X[:, 0] > 0.2) ^ (np.arange(1200) >= 600), "up", "down")

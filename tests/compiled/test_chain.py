@@ -86,6 +86,7 @@ def test_one_call_is_a_table_of_one_row(name: str, kind: str) -> None:
     assert model._chain(model._all) is not None, "that was no test of single examples"
 
 
+@pytest.mark.plain
 def test_many_classes_and_a_label_that_is_new() -> None:
     model, xs = taught(MODELS["scaled"], k=3)
     assert model._chain(model._all).width == 3
@@ -95,6 +96,7 @@ def test_many_classes_and_a_label_that_is_new() -> None:
     assert [model.predict_one(x) for x in xs] == model.predict(np.array(xs)).tolist()
 
 
+@pytest.mark.plain
 def test_one_class_and_sets_of_labels() -> None:
     one, xs = taught(lambda: pipeline(StandardScaler(), PAUniclass()))
     assert [one.predict_one(x) for x in xs] == one.predict(np.array(xs)).tolist()

@@ -19,6 +19,7 @@ from onepass import BudgetPA, KernelOGD, KernelPA, KernelPARegressor, KernelPerc
 from onepass.base import Regressor
 from onepass.compiled.book import CAME, KIND, SIZE
 from onepass.kernel.model import FIRST_ENTRIES, FIRST_SLOTS, NARROW, KernelModel
+from shared import plainest_first
 from test_contract import WAYS, Case, saved_and_loaded, snapshot, through_doors
 
 POLICIES = ("stop", "random", "oldest", "redundant")
@@ -60,7 +61,8 @@ WAYS_TO_KEEP_IT: dict[str, tuple[Any, ...]] = {
 def budgeted(*tasks: str) -> list[Case]:
     """Every learner that takes a budget, in each of its ways to keep it."""
     found = []
-    for name, cls in onepass.learners().items():
+    for name in plainest_first(onepass.learners()):
+        cls = onepass.learners()[name]
         if issubclass(cls, KernelModel) and "budget" in cls().get_params():
             ways = [{way: value} for way, values in WAYS_TO_KEEP_IT.items() if way in cls().get_params() for value in values]
             forms = ("regression",) if issubclass(cls, Regressor) else tasks
@@ -124,7 +126,8 @@ def test_the_oldest_goes_first() -> None:
     assert sorted(model.support_) == list(range(43, 50))
 
 
-@pytest.mark.parametrize("average", [None, "uniform"])
+@pytest.mark.plain
+@pytest.mark.parametrize("average", [pytest.param(None, marks=pytest.mark.compiled), "uniform"])
 def test_the_redundant_is_served_best_by_the_others(average: Any) -> None:
     """argmax y_i (f(x_i) - a_i k(x_i, x_i)), f with the new vector already in it."""
     X, y = problem(150)
@@ -330,6 +333,7 @@ DAMAGE: dict[str, Callable[[Any, dict[str, Any]], None]] = {
 }
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_file_is_refused(damage: str, tmp_path: Path) -> None:
     X, y = problem(50)
@@ -394,6 +398,7 @@ def told(model: Any, X: Any, labels: Any, one: bool) -> list[str]:
     return [str(warning.message) for warning in caught]
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("one", [False, True], ids=["table", "one"])
 def test_a_large_set_warns_once(one: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onepass.kernel.model.HURTS", 128)

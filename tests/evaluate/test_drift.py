@@ -276,6 +276,7 @@ def test_all_doors_see_the_same_drifts():
     assert len(seen[0]) == 1
 
 
+@pytest.mark.plain
 def test_labels_that_were_told_are_told_again():
     """A model that is told of three labels has the form for many classes from its first example on, whenever that is."""
     X, y = flipped()

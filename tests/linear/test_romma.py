@@ -18,6 +18,22 @@ STORAGE = {"dense": np.asarray, "csr": sp.csr_array}
 FORMS = [{}, {"aggressive": True}, {"average": True}, {"average": 30.0, "aggressive": True}]
 
 
+def in_every_form(*storages: str) -> Any:
+    """Averages have machine code of their own: it is made for two classes and dense rows, and by `make test-slow` for the others."""
+    cases = [
+        pytest.param(
+            storage,
+            classes,
+            form,
+            marks=[pytest.mark.slow] if "average" in form and (storage, classes) != ("dense", 2) else [],
+        )
+        for storage in storages
+        for classes in (2, 4)
+        for form in FORMS
+    ]
+    return pytest.mark.parametrize(("storage", "classes", "form"), cases, ids=str)
+
+
 def noisy(n: int, classes: int) -> tuple[Any, Any]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 5))
@@ -34,10 +50,8 @@ def doubted(model: ROMMA) -> float:
     return abs(model._state.arrays["norm2"][0] / (weights(model) ** 2).sum() - 1)
 
 
-@pytest.mark.parametrize("classes", [2, 4])
-@pytest.mark.parametrize("storage", STORAGE)
-@pytest.mark.parametrize("form", FORMS, ids=str)
-def test_the_kept_length_is_the_length(classes: int, storage: str, form: dict[str, Any]) -> None:
+@in_every_form(*STORAGE)
+def test_the_kept_length_is_the_length(storage: str, classes: int, form: dict[str, Any]) -> None:
     X, y = noisy(10_000, classes)
     model = ROMMA(**form)
     for start in range(0, len(y), 1000):
@@ -47,13 +61,13 @@ def test_the_kept_length_is_the_length(classes: int, storage: str, form: dict[st
     assert (weights(model) ** 2).sum() > 1e10, "the data must make the terms of |w|^2 cancel"
 
 
-@pytest.mark.parametrize("classes", [2, 4])
-@pytest.mark.parametrize("form", FORMS, ids=str)
-def test_single_precision(classes: int, form: dict[str, Any]) -> None:
+@in_every_form("dense")
+def test_single_precision(storage: str, classes: int, form: dict[str, Any]) -> None:
     X, y = noisy(5000, classes)
     model = ROMMA(**form)
     for start in range(0, len(y), 500):
-        model.partial_fit(X[start : start + 500].astype(np.float32), y[start : start + 500], classes=range(classes))
+        rows = STORAGE[storage](X[start : start + 500].astype(np.float32))
+        model.partial_fit(rows, y[start : start + 500], classes=range(classes))
         assert doubted(model) < 1e-3
 
 
@@ -82,12 +96,14 @@ def test_decisions_are_those_of_the_twin(classes: int, storage: str) -> None:
     np.testing.assert_array_equal(*decided)
 
 
-@pytest.mark.parametrize("classes", [2, 4])
-@pytest.mark.parametrize("form", FORMS, ids=str)
-def test_weights_that_would_leave_the_range_of_numbers(classes: int, form: dict[str, Any]) -> None:
+@in_every_form("dense")
+def test_weights_that_would_leave_the_range_of_numbers(storage: str, classes: int, form: dict[str, Any]) -> None:
     """|w| grows beyond float32, and beyond 1/eps of what it was, long before it does in float64: no decision depends on that."""
     X, y = noisy(60_000, classes)
-    single, double = (ROMMA(**form).test_then_train(X.astype(t), y, classes=range(classes)) for t in (np.float32, np.float64))
+    single, double = (
+        ROMMA(**form).test_then_train(STORAGE[storage](X.astype(t)), y, classes=range(classes))
+        for t in (np.float32, np.float64)
+    )
     decided = [s >= 0 if classes == 2 else s.argmax(axis=1) for s in (single, double)]
     assert np.mean(decided[0] != decided[1]) < 1e-3
     assert abs(double).max() > 1e20, "the data must make the weights grow"

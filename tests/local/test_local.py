@@ -84,6 +84,7 @@ def test_twin(task: str, storage: Any, parameters: dict[str, Any], fit_intercept
     assert N // 5 < model.updates_ < N
 
 
+@pytest.mark.plain
 @TASK
 def test_average_is_that_of_the_weights(task: str) -> None:
     """The mean of all weights so far, with the prototypes of now."""
@@ -149,6 +150,7 @@ def test_prototypes_are_means_of_their_rows(storage: Any) -> None:
     np.testing.assert_allclose(model.prototypes_, [np.mean(group, axis=0) for group in groups], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("kind", [np.float64, np.float32], ids=["double", "single"])
 @STORAGE
 def test_large_numbers_with_small_differences_are_told_apart(kind: Any, storage: Any) -> None:
@@ -157,6 +159,7 @@ def test_large_numbers_with_small_differences_are_told_apart(kind: Any, storage:
     np.testing.assert_allclose(model.prototypes_.ravel(), [2000, 2001, 2002, 2000.5])
 
 
+@pytest.mark.plain
 def test_growing_prototypes() -> None:
     """A model of dicts has the scores and prototypes of one that knew all features and classes from the start."""
     X, y = problem("binary")

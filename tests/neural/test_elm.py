@@ -84,7 +84,7 @@ def test_two_classes(storage: Any) -> None:
     np.testing.assert_allclose(model.decision_function(X), hidden @ batch(hidden, 2.0 * y - 1, 1e-3), rtol=1e-8, atol=1e-8)
 
 
-@STORAGE
+@pytest.mark.parametrize("storage", [np.asarray, pytest.param(sp.csr_array, marks=pytest.mark.plain)], ids=["dense", "csr"])
 @pytest.mark.parametrize("known", [True, False], ids=["known", "growing"])
 def test_many_classes(storage: Any, known: bool) -> None:
     """One covariance for all; labels that come late have had the target 0 all along; -1 in place of 0 gives the same labels."""

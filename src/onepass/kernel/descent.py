@@ -319,7 +319,7 @@ class BSGD(WithBudget, Classifier):
     --------
     >>> import numpy as np
     >>> from onepass import BSGD
-    >>> X = np.random.default_rng(0).uniform(-1, 1, (5000, 2))
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (1500, 2))
     >>> y = np.sign(X[:, 0] * X[:, 1])
     >>> model = BSGD(lam=0.001, budget=20, gamma=4.0).fit(X, y)
     >>> bool(model.score(X, y) > 0.9)
@@ -369,7 +369,7 @@ class NOGD(WithBudget, Classifier):
     --------
     >>> import numpy as np
     >>> from onepass import NOGD
-    >>> X = np.random.default_rng(0).uniform(-1, 1, (5000, 2))
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (1500, 2))
     >>> y = np.sign(X[:, 0] * X[:, 1])
     >>> bool(NOGD(gamma=1.0).fit(X, y).score(X, y) > 0.95)
     True

@@ -166,7 +166,7 @@ class KernelPARegressor(_KernelPA, Regressor):
     --------
     >>> import numpy as np
     >>> from onepass import KernelPARegressor
-    >>> x = np.linspace(-3, 3, 200)[:, None]
+    >>> x = np.linspace(-3, 3, 60)[:, None]
     >>> model = KernelPARegressor(epsilon=0.01, gamma=1.0, max_iter=20).fit(x, np.sinc(x[:, 0]))
     >>> bool(np.abs(model.predict(x) - np.sinc(x[:, 0])).max() < 0.05)
     True

@@ -101,10 +101,10 @@ class FOGD(Classifier):
 
     >>> import numpy as np
     >>> from onepass import FOGD
-    >>> X = np.random.default_rng(0).uniform(-1, 1, (3000, 2))
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (2000, 2))
     >>> y = (X**2).sum(axis=1) < 0.5
-    >>> model = FOGD(gamma=2.0, average=True, random_state=0).fit(X[:2000], y[:2000])
-    >>> model.score(X[2000:], y[2000:]) > 0.95
+    >>> model = FOGD(components=50, gamma=2.0, average=True, random_state=0).fit(X[:1500], y[:1500])
+    >>> model.score(X[1500:], y[1500:]) > 0.95
     True
     """
 

@@ -203,10 +203,10 @@ class OSELMClassifier(Classifier, _OSELM):
 
     >>> import numpy as np
     >>> from onepass import OSELMClassifier
-    >>> X = np.random.default_rng(0).uniform(-2, 2, (1500, 2))
+    >>> X = np.random.default_rng(0).uniform(-2, 2, (700, 2))
     >>> y = (X**2).sum(axis=1) < 2
-    >>> model = OSELMClassifier(random_state=0).fit(X[:1000], y[:1000])
-    >>> model.score(X[1000:], y[1000:]) > 0.95
+    >>> model = OSELMClassifier(50, random_state=0).fit(X[:500], y[:500])
+    >>> model.score(X[500:], y[500:]) > 0.95
     True
     """
 
@@ -237,8 +237,8 @@ class OSELMRegressor(Regressor, _OSELM):
     --------
     >>> import numpy as np
     >>> from onepass import OSELMRegressor
-    >>> x = np.random.default_rng(0).uniform(-3, 3, (1000, 1))
-    >>> model = OSELMRegressor(random_state=0).fit(x, np.sinc(x[:, 0]))
+    >>> x = np.random.default_rng(0).uniform(-3, 3, (400, 1))
+    >>> model = OSELMRegressor(30, random_state=0).fit(x, np.sinc(x[:, 0]))
     >>> bool(np.abs(model.predict([[0.0], [1.0], [2.5]]) - np.sinc([0.0, 1.0, 2.5])).max() < 0.05)
     True
     """
