@@ -12,6 +12,7 @@ from onepass.base import Learner, ModelFileError
 from onepass.base.estimator import Estimator
 from onepass.base.saving import name_of, read, unpack
 from onepass.stages import Pipeline
+from onepass.structured import SequenceTagger
 
 
 def learners() -> dict[str, type[Learner]]:
@@ -31,7 +32,7 @@ def load(path: str | os.PathLike[str] | IO[bytes]) -> Any:
     Files hold arrays and JSON, never code. The classes of onepass are known; one of your own must be imported first.
     """
     header, arrays = read(path)
-    classes: list[type[Any]] = [Pipeline, ActiveLearner, *_subclasses(Estimator)]
+    classes: list[type[Any]] = [Pipeline, ActiveLearner, SequenceTagger, *_subclasses(Estimator)]
     known = {cls.__name__: cls for cls in classes}
     try:
         model = unpack(header, arrays, known)
