@@ -100,7 +100,9 @@ class Tagger:
         losses = np.array([rho - dot(D, self.w) for D, rho in rows])
         A = np.array([[dot(D, E) for E, _ in rows] for D, _ in rows])
         if len(rows) == 1 and losses[0] > 0 and A[0, 0] > 0:
-            steps = {"hard": losses / A[0], "I": np.minimum(C, losses / A[0]), "II": losses / (A[0] + 1 / (2 * C))}[self.variant]
+            steps = {"hard": losses / A[0], "I": np.minimum(C, losses / A[0]), "II": losses / (A[0] + 1 / (2 * C))}[
+                self.variant
+            ]
         elif len(rows) > 1:
             A = A + (1 / (2 * C) if self.variant == "II" else 0)
             most = C if self.variant == "I" else np.inf

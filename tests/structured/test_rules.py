@@ -85,7 +85,7 @@ def test_twin(options: dict[str, Any]) -> None:
             check_equal(model, twin)
         else:
             model.learn_one(x, y)
-    assert 2 <= twin.updates
+    assert twin.updates >= 2
     assert model.t_ == 8
 
 
@@ -111,15 +111,17 @@ def test_first_sentence() -> None:
 
 def test_outputs_with_the_same_features() -> None:
     """Two outputs that no feature tells apart: no step, and no division by 0."""
-    model = SequenceTagger(average=None, classes=LABELS, fit_intercept=False, transitions=False, start=False, update="prediction")
+    model = SequenceTagger(
+        average=None, classes=LABELS, fit_intercept=False, transitions=False, start=False, update="prediction"
+    )
     model.learn_one([{}, {}], ["B", "C"])
     assert not model._state.arrays["W"].any()
     assert model.predict_one([{}]) == ["A"]
 
 
 def test_crfsuite() -> None:
-    """One sentence, again and again, with PA (three types, two costs), the averaged perceptron and AROW: all 69 runs. CRFsuite's average
-    has the weights before the first sentence in it, which are 0, and takes the label seen first among equals."""
+    """One sentence, again and again, with PA (three types, two costs), the averaged perceptron and AROW: all 69 runs. CRFsuite's
+    average has the weights before the first sentence in it, which are 0, and among equals the label that was seen first wins."""
     toy = golden("crfsuite_toy.json")
     spell = {label: f"{i}{label}" for i, label in enumerate(toy["labels"])}
     X, Y = toy["X"], [spell[label] for label in toy["Y"]]
@@ -150,7 +152,7 @@ def test_crfsuite() -> None:
                 assert coef[name][i] == pytest.approx(wanted.get(f"{name}|{a}", 0.0), abs=1.01e-6), (run, name, a)
         best = [(tags, share * score) for tags, score in model.predict_n_best([X], 8)[0]]
         assert model.predict_one(X) == best[0][0]
-        theirs = dict((tuple(tags), score) for tags, score in best)[tuple(spell[label] for label in run["tags"])]
+        theirs = {tuple(tags): score for tags, score in best}[tuple(spell[label] for label in run["tags"])]
         assert theirs == pytest.approx(best[0][1], abs=1e-9)  # one of them has a tie that rounding decides
 
 
@@ -162,6 +164,7 @@ def test_words_alone_are_classes(variant: str, dtype: str, average: bool | None)
     and 1, as those of words are: then |D|^2 = 2 |x|^2 is exact in whatever order it is summed."""
     rng = np.random.default_rng(1)
     X = (rng.random((60, 7)) < 0.3).astype(dtype)
+    X[0] = 1  # features are numbered, and summed, in the order in which they come
     y = rng.choice(["a", "b", "c", "d"], 60)
     words = [[{f"x{j}": 1.0 for j in np.flatnonzero(row)}] for row in X]
     tagger = SequenceTagger(
@@ -170,11 +173,10 @@ def test_words_alone_are_classes(variant: str, dtype: str, average: bool | None)
     told = tagger.test_then_train(words, [[label] for label in y], classes=["a", "b", "c", "d"])
     model = PAClassifier(0.1, variant, average=average)
     scores = model.test_then_train(X, y, classes=["a", "b", "c", "d"])
-    order = [list(tagger.feature_names_in_).index(f"x{j}") for j in range(7)]
     exact = config.DISABLE_JIT  # the compiler may sum the products of a row in another order
-    for found, wanted in ((tagger.coef_[:, order], model.coef_), (tagger.intercept_, model.intercept_)):
+    for found, wanted in ((tagger.coef_, model.coef_), (tagger.intercept_, model.intercept_)):
         assert found.dtype == dtype
-        np.testing.assert_array_equal(found, wanted) if exact else np.testing.assert_allclose(found, wanted, rtol=1e-4)
+        np.testing.assert_array_equal(found, wanted) if exact else np.testing.assert_allclose(found, wanted, rtol=1e-3)
     if exact:
         assert [tags[0] for tags in told] == np.array(["a", "b", "c", "d"])[scores.argmax(axis=1)].tolist()
     assert tagger.updates_ == model.updates_

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.compiler import entry_point, routine
+from onepass.compiled.compiler import entry_point, routine, spliced
 from onepass.compiled.rows import row
 from onepass.structured.contrast import enter
 from onepass.structured.loop import seen
@@ -61,7 +61,7 @@ def longest(X: Any) -> Any:
 def _(p: Any, X: Any) -> Any:
     words, features = longest(X)
     K = p.W.shape[1]
-    return (K + 1 + words) * K, words, 2 * (features + 2 * words)
+    return K + 1 + words, K, words, 2 * (features + 2 * words)
 
 
 @desk.form(Chain)
@@ -82,19 +82,18 @@ def _(p: Any, X: Any, k: Any, by_errors: Any) -> Any:
     )
 
 
-@routine
+@spliced
 def edges_of(p: Any, parts: Any) -> Any:
-    K = p.W.shape[1]
-    return parts[: (K + 1) * K].reshape(K + 1, K)
+    return parts[: p.W.shape[1] + 1]
 
 
-@routine
+@spliced
 def nodes_of(p: Any, x: Any, parts: Any) -> Any:
     K, T = p.W.shape[1], len(x.indptr) - 1
-    return parts[(K + 1) * K : (K + 1 + T) * K].reshape(T, K)
+    return parts[K + 1 : K + 1 + T]
 
 
-@routine
+@spliced
 def allowed(p: Any, parts: Any, d: Any) -> Any:
     """The edges as decoders see them."""
     edges = edges_of(p, parts)
@@ -111,14 +110,13 @@ def _(p: Any, x: Any, parts: Any) -> Any:
     K, T = p.W.shape[1], len(x.indptr) - 1
     edges, nodes = edges_of(p, parts), nodes_of(p, x, parts)
     for j in range(K + 1):
-        source = p.W[p.rows[j]]
-        if p.rows[j] > 0:
-            edges[j] = source
-        else:
-            edges[j] = 0
+        source, edge, there = p.W[p.rows[j]], edges[j], p.rows[j] > 0
+        for k in range(K):
+            edge[k] = source[k] if there else 0
     for t in range(T):
-        weigh_word(p.W, x.indices[x.indptr[t] : x.indptr[t + 1]], x.values[x.indptr[t] : x.indptr[t + 1]], p.bias, nodes[t])
-    return (K + 1 + T) * K
+        start, end = x.indptr[t], x.indptr[t + 1]
+        weigh_word(p.W, x.indices[start:end], x.values[start:end], p.bias, nodes[t])
+    return K + 1 + T
 
 
 @routine
@@ -149,7 +147,7 @@ def _(p: Any, x: Any, parts: Any, d: Any, z: Any) -> Any:
     viterbi(allowed(p, parts, d), nodes_of(p, x, parts), d.best, d.back, z)
 
 
-@routine
+@spliced
 def costly_nodes(p: Any, x: Any, parts: Any, y: Any, d: Any) -> Any:
     """The scores of words with 1 more for each wrong tag."""
     nodes = nodes_of(p, x, parts)
@@ -222,7 +220,8 @@ def _(p: Any, x: Any, y: Any, z: Any, book: Any) -> Any:
 def run_marginals(model: Any, average: Any, X: Any, out: Any) -> Any:
     """out[i, k] = the score of the best tags of the sentence of word i of which that of the word is k."""
     p = model.problem
-    parts = np.empty(extent(p, X)[0], out.dtype)
+    height, width, _, _ = extent(p, X)
+    parts = np.empty((height, width), out.dtype)
     spare, d = np.empty_like(parts), desk(p, X, 1, False)
     for t in range(len(X.offsets) - 1):
         x = row(X, t)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.compiler import routine
+from onepass.compiled.compiler import routine, spliced
 from onepass.compiled.rows import SparseRow
 
 # Rows one after the other: row j has the places and values from ends[j] to ends[j + 1]. slots: the numbers of entries, by the hashes of
@@ -32,7 +32,7 @@ def new_book(rows: Any, entries: Any, like: Any) -> Any:
     return Book(np.empty(n, np.int64), np.empty(n, like.dtype), np.zeros(rows + 1, np.int64), slots, np.zeros(2, np.int64))
 
 
-@routine
+@spliced
 def turn_to(book: Any, j: Any) -> Any:
     """Look into row j from now on, and forget the places of the row before."""
     before = book.now[ROW]
@@ -40,14 +40,14 @@ def turn_to(book: Any, j: Any) -> Any:
     book.now[ROW] = j
 
 
-@routine
+@spliced
 def begin(book: Any, j: Any) -> Any:
     """Write row j, behind those before it."""
     turn_to(book, j)
     book.ends[j + 1] = book.ends[j]
 
 
-@routine
+@spliced
 def slot_of(book: Any, place: Any) -> Any:
     """The slot of a place, or the free one where it would be."""
     last = len(book.slots) - 1
@@ -57,7 +57,7 @@ def slot_of(book: Any, place: Any) -> Any:
     return slot
 
 
-@routine
+@spliced
 def entry_at(book: Any, slot: Any) -> Any:
     return book.slots[slot] - book.now[FIRST] + book.ends[book.now[ROW]]
 
@@ -76,7 +76,7 @@ def enter(book: Any, place: Any, amount: Any) -> Any:
     book.ends[j + 1] = end + 1
 
 
-@routine
+@spliced
 def difference(book: Any, j: Any) -> Any:
     """Row j. The entries of a row count from behind the constant feature, which is no part of a difference: its value is 0."""
     start, end = book.ends[j], book.ends[j + 1]

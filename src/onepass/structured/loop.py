@@ -33,7 +33,9 @@ def _(average: Any, x: Any, parts: Any, spare: Any) -> Any:
     weigh(average.lag, x, spare)
     factor = parts.dtype.type(average.clock[FACTOR])
     for i in range(len(parts)):
-        spare[i] = parts[i] - factor * spare[i]
+        now, lag = parts[i], spare[i]
+        for k in range(len(now)):
+            lag[k] = now[k] - factor * lag[k]
     return spare
 
 
@@ -77,7 +79,8 @@ def run_several(model: Any, average: Any, X: Any, outputs: Any, scores: Any) -> 
     """outputs[t, :n], scores[t, :n] = the n best outputs of example t and their scores; fewer where there are no more, NaN for the
     scores of those that are missing."""
     k = scores.shape[1]
-    parts = np.empty(extent(model.problem, X)[0], scores.dtype)
+    height, width, _, _ = extent(model.problem, X)
+    parts = np.empty((height, width), scores.dtype)
     spare, d = np.empty_like(parts), desk(model.problem, X, max(k, 2), False)
     for t in range(len(scores)):
         x, start, end = row(X, t), X.offsets[t], X.offsets[t + 1]

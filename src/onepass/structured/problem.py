@@ -33,7 +33,8 @@ def cost(kind: Any, errors: Any) -> Any:
 
 @verb(0)
 def extent(problem: Any, X: Any) -> Any:
-    """How much the largest example of X takes: scores of parts, numbers of an output, and entries of a difference of two outputs."""
+    """How much the largest example of X takes: rows and columns of the scores of its parts, numbers of an output, and entries of a
+    difference of two outputs."""
 
 
 @verb(0)
@@ -44,7 +45,7 @@ def desk(problem: Any, X: Any, k: int, by_errors: bool) -> Any:
 
 @verb(0)
 def weigh(problem: Any, x: Any, parts: Any) -> int:
-    """parts[:n] = the scores of the parts of x, all linear in the weights; returns n."""
+    """parts[:n] = the scores of the parts of x, a matrix, all linear in the weights; returns n."""
 
 
 @verb(0)

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.compiler import routine
+from onepass.compiled.compiler import routine, spliced
 from onepass.compiled.linear import of_one_score, rule
 from onepass.compiled.losses import judge, loses_tie
 from onepass.compiled.passive_aggressive import ONE, TWO
@@ -75,15 +75,15 @@ def _(m: Any, loss: Any, norm2: Any, weight: Any) -> Any:
     return 1.0
 
 
-@routine
+@spliced
 def room(m: Any, X: Any) -> Any:
     """Work space for all examples of X."""
-    n, length, entries = extent(m.problem, X)
+    height, width, length, entries = extent(m.problem, X)
     step = scratch(m.rule)
     k = m.rivals
     numbers = step.scores.dtype
     return Room(
-        np.empty(n, numbers),
+        np.empty((height, width), numbers),
         desk(m.problem, X, k, m.max_loss and m.kind != COUNT),
         np.empty((k, length), np.int64),
         new_book(k, entries, step.scores),
@@ -94,7 +94,7 @@ def room(m: Any, X: Any) -> Any:
     )
 
 
-@routine
+@spliced
 def teach(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     """One step on (x, y), after `weigh`."""
     n = find_rivals(m, x, y, s)
@@ -117,7 +117,7 @@ def teach(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return step_along(m.rule, found, weight, s)
 
 
-@routine
+@spliced
 def find_rivals(m: Any, x: Any, y: Any, s: Any) -> Any:
     z = s.outputs[0, : len(y)]
     if m.rivals > 1:

@@ -40,7 +40,15 @@ _COMMON = (
     *("suffix3[-1]", "suffix3[1]", "suffix3[-1] suffix3[0]", "suffix3[0] suffix3[1]"),
     *("shape[-1] shape[0]", "shape[0] shape[1]"),
 )
-TEMPLATES = {"tags": _COMMON, "names": (*_COMMON, "shape[-1]", "shape[1]")}
+TEMPLATES = {
+    "tags": _COMMON,
+    "names": (
+        *_COMMON,
+        *(f"{name}[{o}]" for name in ("word", "shape", "prefix3") for o in (-1, 1)),
+        *("lower[-1] shape[0]", "shape[0] lower[1]"),
+        *("shape[-2] shape[-1] shape[0]", "shape[0] shape[1] shape[2]"),
+    ),
+}
 
 _PART = re.compile(r"(\w+)\[([+-]?\d)\]")
 _RUN = re.compile(r"(.)\1+", re.DOTALL)

@@ -59,13 +59,22 @@ def viterbi(edges: Any, nodes: Any, best: Any, back: Any, tags: Any) -> Any:
 
 
 @routine
+def clear(best: Any) -> Any:
+    """No sequences so far."""
+    for t in range(best.shape[0]):
+        for i in range(best.shape[1]):
+            for j in range(best.shape[2]):
+                best[t, i, j] = -np.inf
+
+
+@routine
 def viterbi_by_errors(edges: Any, nodes: Any, truth: Any, kind: Any, best: Any, back: Any, tags: Any) -> Any:
     """tags = the sequence with the largest sum of its score and of the cost of its errors. The root of a number is no sum over words,
     so that the best sequence of each number of errors is needed: best[t, e, k]. O(T^2 K^2)"""
     T, K = nodes.shape
     if T == 0:
         return
-    best[:T, : T + 1] = -np.inf
+    clear(best[:T])
     for k in range(K):
         best[0, int(k != truth[0]), k] = edges[0, k] + nodes[0, k]
     for t in range(1, T):
@@ -101,7 +110,7 @@ def n_best(edges: Any, nodes: Any, best: Any, back: Any, outputs: Any, scores: A
     if T == 0:
         scores[0] = 0
         return 1
-    best[:T] = -np.inf
+    clear(best[:T])
     for k in range(K):
         best[0, k, 0] = edges[0, k] + nodes[0, k]
     for t in range(1, T):

@@ -71,12 +71,15 @@ class Words:
 
     def known_to(self, state: State) -> Sentences:
         """The sentences with the features that a state knows."""
-        rows = self._found(state)
+        rows, values = self._found(state), self.values
+        if self.names is not None and self.rows is None:
+            order = self._order(rows)
+            rows, values = rows[order], values[order]
         known = rows > 0
         if known.all():
-            return self._record(self.indptr, rows, self.values, state)
+            return self._record(self.indptr, rows, values, state)
         before = np.concatenate([[0], np.cumsum(known)])
-        return self._record(before[self.indptr], rows[known], self.values[known], state)
+        return self._record(before[self.indptr], rows[known], values[known], state)
 
     def learned_by(self, state: State) -> tuple[State, Words]:
         """The sentences with rows for all of their features, and the state that knows them: the same where nothing is new."""
@@ -84,10 +87,10 @@ class Words:
             return state, self
         rows = np.empty(len(self.features), np.int32)
         if self.names is None:
-            state = _number_keys(state, self.features, rows)
-        else:
-            state = self._number_names(state, rows)
-        return state, replace(self, rows=rows)
+            return _number_keys(state, self.features, rows), replace(self, rows=rows)
+        state = self._number_names(state, rows)
+        order = self._order(rows)
+        return state, replace(self, features=self.features[order], values=self.values[order], rows=rows[order])
 
     def record(self, state: State) -> Sentences:
         """The sentences as the loop takes them, with all of their features."""
@@ -96,6 +99,10 @@ class Words:
 
     def _record(self, indptr: Array, rows: Array, values: Array, state: State) -> Sentences:
         return Sentences(*map(readonly, (self.offsets, indptr, rows, values.astype(state.dtype, copy=False))))
+
+    def _order(self, rows: Array) -> Array:
+        """The features of each word by their rows: in which order a dict has them does not matter."""
+        return np.lexsort((rows, np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))))
 
     def _found(self, state: State) -> Array:
         if self.rows is not None:
