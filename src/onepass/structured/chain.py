@@ -39,7 +39,7 @@ BARRED = -1e9
 Sentences = namedtuple("Sentences", "offsets indptr indices values")
 Sentence = namedtuple("Sentence", "indptr indices values")
 
-Desk = namedtuple("Desk", "best back edges costly best_errors back_errors best_several back_several scores")
+Desk = namedtuple("Desk", "best edges costly best_errors back_errors best_several back_several scores")
 
 
 @row.form(Sentences)
@@ -71,7 +71,6 @@ def _(p: Any, X: Any, k: Any, by_errors: Any) -> Any:
     D, n = (T if by_errors else 0), (k if k > 1 else 0)
     return Desk(
         np.empty((T, K), kind),
-        np.empty((T, K), np.int64),
         np.empty((K + 1, K), kind),
         np.empty((T, K), kind),
         np.empty((D, D + 1, K), kind),
@@ -144,7 +143,7 @@ def weigh_word(W: Any, indices: Any, values: Any, bias: Any, out: Any) -> Any:
 
 @decode.form(Chain)
 def _(p: Any, x: Any, parts: Any, d: Any, z: Any) -> Any:
-    viterbi(allowed(p, parts, d), nodes_of(p, x, parts), d.best, d.back, z)
+    viterbi(allowed(p, parts, d), nodes_of(p, x, parts), d.best, z)
 
 
 @spliced
@@ -165,7 +164,7 @@ def _(p: Any, x: Any, parts: Any, y: Any, kind: Any, d: Any, z: Any) -> Any:
     if kind != COUNT:
         viterbi_by_errors(edges, nodes_of(p, x, parts), y, kind, d.best_errors, d.back_errors, z)
     else:
-        viterbi(edges, costly_nodes(p, x, parts, y, d), d.best, d.back, z)
+        viterbi(edges, costly_nodes(p, x, parts, y, d), d.best, z)
 
 
 @decode_several.form(Chain)
@@ -227,4 +226,4 @@ def run_marginals(model: Any, average: Any, X: Any, out: Any) -> Any:
         x = row(X, t)
         n = weigh(p, x, parts)
         shown = seen(average, x, parts[:n], spare[:n])
-        max_marginals(allowed(p, shown, d), nodes_of(p, x, shown), d.best, d.back, out[X.offsets[t] : X.offsets[t + 1]])
+        max_marginals(allowed(p, shown, d), nodes_of(p, x, shown), d.best, out[X.offsets[t] : X.offsets[t + 1]])

@@ -14,24 +14,23 @@ from onepass.structured.problem import cost
 
 
 @routine
-def forward(edges: Any, nodes: Any, best: Any, back: Any) -> Any:
-    """best[t, k] = the largest score of tags up to word t, of which the last is k, and back[t, k] = the tag before it. O(T K^2)"""
+def forward(edges: Any, nodes: Any, best: Any) -> Any:
+    """best[t, k] = the largest score of tags up to word t, of which the last is k. O(T K^2)
+
+    Which tag came before is not kept: to look for it later, for one tag a word, takes less than to note it for all."""
     K = nodes.shape[1]
     for k in range(K):
         best[0, k] = edges[0, k] + nodes[0, k]
     for t in range(1, len(nodes)):
-        before, now, came, node = best[t - 1], best[t], back[t], nodes[t]
+        before, now, node = best[t - 1], best[t], nodes[t]
         first, edge = before[0], edges[1]
         for k in range(K):
             now[k] = first + edge[k]
-            came[k] = 0
         for j in range(1, K):
             score, edge = before[j], edges[j + 1]
             for k in range(K):
                 total = score + edge[k]
-                better = total > now[k]
-                now[k] = total if better else now[k]
-                came[k] = j if better else came[k]
+                now[k] = total if total > now[k] else now[k]
         for k in range(K):
             now[k] += node[k]
 
@@ -46,16 +45,22 @@ def argmax(scores: Any) -> Any:
 
 
 @routine
-def viterbi(edges: Any, nodes: Any, best: Any, back: Any, tags: Any) -> Any:
+def viterbi(edges: Any, nodes: Any, best: Any, tags: Any) -> Any:
     """tags = the best sequence."""
-    T = len(nodes)
+    T, K = nodes.shape
     if T == 0:
         return
-    forward(edges, nodes, best, back)
+    forward(edges, nodes, best)
     k = argmax(best[T - 1])
-    for t in range(T - 1, -1, -1):
-        tags[t] = k
-        k = back[t, k] if t > 0 else 0
+    tags[T - 1] = k
+    for t in range(T - 2, -1, -1):
+        before, j = best[t], 0
+        highest = before[0] + edges[1, k]
+        for i in range(1, K):
+            total = before[i] + edges[i + 1, k]
+            if total > highest:
+                highest, j = total, i
+        tags[t] = k = j
 
 
 @routine
@@ -151,12 +156,12 @@ def insert(kept: Any, came: Any, score: Any, source: Any) -> Any:
 
 
 @routine
-def max_marginals(edges: Any, nodes: Any, best: Any, back: Any, out: Any) -> Any:
+def max_marginals(edges: Any, nodes: Any, best: Any, out: Any) -> Any:
     """out[t, k] = the score of the best sequence that has the tag k at word t: the best beginning and the best end."""
     T, K = nodes.shape
     if T == 0:
         return
-    forward(edges, nodes, best, back)
+    forward(edges, nodes, best)
     after, later = np.zeros(K, nodes.dtype), np.empty(K, nodes.dtype)
     for t in range(T - 1, -1, -1):
         for k in range(K):
