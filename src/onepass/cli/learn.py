@@ -20,7 +20,11 @@ from onepass.cli.options import DETECTORS, LEARNER, MISSING, SCALE, SEED, SET, T
 from onepass.cli.origin import added, as_before, check_columns, head_of, origin_of, rows_before
 from onepass.cli.output import facts, metric, plain, progress, save_figure, show, speed
 
-METRICS = {"classification": ["mistake_rate"], "regression": ["mae", "rmse"]}
+METRICS = {
+    "classification": ["mistake_rate"],
+    "regression": ["mae", "rmse"],
+    "tagging": ["mistake_rate", "entity_f1"],  # the second where there are entities
+}
 MANY_LABELS, OFTEN = 200, 10  # so many texts, and each but so many times: is that the label?
 DECIDED = {
     "learner": "--learner",
@@ -88,13 +92,14 @@ def learn(
     """Learn from DATA in one pass, and show how well each example was predicted before it was learned from.
 
     DATA is a file of LIBSVM text, CSV, TSV, Parquet, JSON lines or .npz, plain or compressed; - is standard input. Tables may hold
-    numbers, categories, dates and sentences, and may lack values.
+    numbers, categories, dates and sentences, and may lack values. Files of words with tags (.conll, .conllu) are learned by a tagger.
     """
     import onepass
     from onepass import evaluate
     from onepass.cli.fitting import test as errors_on
     from onepass.cli.fitting import width_of
     from onepass.compiled.compiler import folder_of_code
+    from onepass.evaluate import sequences
     from onepass.evaluate.drift import DETECTORS as DETECTOR_CLASSES
 
     if checkpoint is not None and save is None:
@@ -135,11 +140,16 @@ def learn(
         if before:
             click.echo(f"onepass: going on after row {before:,} of {stream.name}, where the model stopped", err=True)
         task = task or task_of(first.y)
+        wanted = METRICS[task]
+        if task == "tagging":
+            names = any(sequences.entities(tags) for tags in first.y)
+            wanted = wanted if names else wanted[:1]
+            given = {"templates": "names" if names else "tags"} | given
         if model is None:
-            if guessed:
+            if guessed and task != "tagging":
                 _question(first.y, stream)
             if proba:
-                if task == "regression":
+                if task != "classification":
                     raise click.UsageError("--proba is for classes; say --task classification if the labels are some.", context)
                 given["calibrate"] = True
             labels = None if classes is None else classes_from(first.y, classes)
@@ -162,7 +172,7 @@ def learn(
 
             with _saving_on_error(watched, save, save_now), watched.saved_every(checkpoint, save_now):
                 result = evaluate.prequential(
-                    model, watched, METRICS[task], drift=detector, on_drift=on_drift, callback=watched.report
+                    model, watched, wanted, drift=detector, on_drift=on_drift, callback=watched.report
                 )
                 watched.report(result.n, result.metrics)
         if save is not None:
@@ -359,7 +369,7 @@ def _about(model: Any, task: str) -> dict[str, Any]:
         "task": task,
         "parameters": {name: value for name, value in learner.get_params().items() if name not in ("classes", "grow")},
         "features": model.n_features_in_,
-        "classes": learner.classes_.tolist() if task == "classification" else None,
+        "classes": None if task == "regression" else learner.classes_.tolist(),
     }
 
 
@@ -370,7 +380,7 @@ def _summary(report: dict[str, Any]) -> dict[str, str]:
     if report["classes"] is not None:
         shown = [plain(label) for label in report["classes"][:8]]
         lines["classes"] = ", ".join(shown) + (f", ... ({len(report['classes'])})" if len(report["classes"]) > 8 else "")
-    for name in METRICS[report["task"]]:
+    for name in [name for name in METRICS[report["task"]] if name in report]:
         lines[name.replace("_", " ")] = metric(name, report[name])
     lines["updates"] = f"{report['updates']:,}"
     if report["drifts"] is not None:

@@ -13,7 +13,7 @@ import click
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-FORMATS = ("libsvm", "csv", "tsv", "parquet", "jsonl", "npz")
+FORMATS = ("libsvm", "csv", "tsv", "parquet", "jsonl", "npz", "conll", "conllu")
 TASKS = ("classification", "regression")
 SCALES = ("auto", "standard", "unit", "none")
 DETECTORS = ("adwin", "page-hinkley", "window")

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-RATES = ("error", "mistake_rate")
+RATES = ("error", "mistake_rate", "entity_f1")
 
 
 def show(table: Any, *, wide: bool = False) -> None:

@@ -124,7 +124,7 @@ class StructuredLearner(Learner):
     )
     random_state: Any = parameter()
     dtype: str = parameter("float64", among("float64", "float32"), text="The type of the weights.")
-    classes: Any = parameter(None, "array-like", None, text="The labels, if they are known beforehand.")
+    classes: Any = parameter(None, "array-like", None, text="The labels, if they are all known beforehand.")
 
     # --- what a subclass says ---
 
