@@ -23,6 +23,7 @@ from vowpalwabbit import Workspace
 
 import onepass
 from benchmarks.measure import Result, best
+from benchmarks.tags import tagging
 
 GB, MB = 1e9, 1e6
 
@@ -414,4 +415,5 @@ CASES = [
     large_pamo,
     start_up,
     memory,
+    tagging,
 ]

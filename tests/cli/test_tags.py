@@ -16,9 +16,7 @@ from onepass.cli import main
 pytestmark = pytest.mark.plain
 
 LOCATIONS = "in O\nNew B-LOC\nYork I-LOC\n\na O\ndog O\n\nYork B-LOC\n\n" * 8
-TREES = "".join(
-    f"# {t}\n1\tthe\tthe\tDET\tDT\t_\t2\tdet\t_\t_\n2\tdog\tdog\tNOUN\tNN\t_\t0\troot\t_\t_\n\n" for t in range(6)
-)
+TREES = "".join(f"# {t}\n1\tthe\tthe\tDET\tDT\t_\t2\tdet\t_\t_\n2\tdog\tdog\tNOUN\tNN\t_\t0\troot\t_\t_\n\n" for t in range(6))
 
 
 def run(*arguments: object, code: int = 0) -> Any:

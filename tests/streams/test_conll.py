@@ -101,4 +101,5 @@ def test_a_file_that_grows(tmp_path: Path) -> None:
     with path.open("a") as file:
         file.write(" Y\n\n")
     reader.join(30)
+    stream.close()
     assert found == [["a"], ["b"]]

@@ -7,7 +7,7 @@ of any length; states, growing, averages, weights, files, locks and the way back
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import KW_ONLY
 from itertools import pairwise
 from numbers import Real
@@ -63,14 +63,18 @@ class Bound:
         self.labels: list[Any] = [] if state.classes is None else state.classes.tolist()
         one = state.dtype.type(1)
         self.learn_all, self.predict_only = Weights(np.empty(0, state.dtype), one), Weights(np.empty(0, state.dtype), 0 * one)
-        self._entry: Callable[..., int] | None = None
+        self._learner = learner
 
     def call(self, X: Any, codes: Array, gate: Any, out: Array) -> tuple[Any, ...]:
         """The entry point for some examples, and its arguments."""
         arguments = self.model, self.average, X, codes, gate, out, self.count
-        if self._entry is None:
-            self._entry = machine_code(run, *arguments)
-        return self._entry, *arguments
+        known: tuple[Any, ...] = self._learner._entry
+        if known[:2] != (
+            self.edition,
+            self.dtype,
+        ):  # these decide on all types, and to look at types takes longer than a sentence
+            known = self._learner._entry = self.edition, self.dtype, machine_code(run, *arguments)
+        return known[2], *arguments
 
     def predict(self, X: Any) -> tuple[Array, int]:
         """The outputs of examples, one after the other, and how many examples were done."""
@@ -125,6 +129,11 @@ class StructuredLearner(Learner):
     random_state: Any = parameter()
     dtype: str = parameter("float64", among("float64", "float32"), text="The type of the weights.")
     classes: Any = parameter(None, "array-like", None, text="The labels, if they are all known beforehand.")
+
+    _entry: ClassVar[tuple[Any, ...]] = ()  # the machine code of the loop, and what it is for
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_entry"}
 
     # --- what a subclass says ---
 

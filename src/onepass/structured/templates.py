@@ -141,11 +141,11 @@ def describe(words: Any, word_ends: Any, lowers: Any, lower_ends: Any, shapes: A
 
 
 @routine
-def key_of(kinds: Any, found: Any, template: Any, m: Any, i: Any, start: Any, end: Any) -> Any:
+def key_of(kinds: Any, found: Any, table: Any, m: Any, i: Any, start: Any, end: Any) -> Any:
     """The key of a template at word i; 0 for none."""
     h = np.uint64(m + 1)
-    for part in range(len(template)):
-        attribute, j = template[part, 0], i + template[part, 1]
+    for part in range(PARTS):
+        attribute, j = table[m, part, 0], i + table[m, part, 1]
         if attribute < 0:
             break
         if start <= j < end:
@@ -167,7 +167,7 @@ def expand(offsets: Any, kinds: Any, found: Any, table: Any, indptr: Any, keys: 
         start, end = offsets[t], offsets[t + 1]
         for i in range(start, end):
             for m in range(len(table)):
-                key = key_of(kinds, found, table[m], m, i, start, end)
+                key = key_of(kinds, found, table, m, i, start, end)
                 if key != 0:
                     keys[used] = key
                     used += 1

@@ -151,13 +151,12 @@ def _number_keys(state: State, keys: Array, rows: Array) -> State:
         start, n = number(state.arrays["index"], state.arrays["keys"], n, keys, rows, start)
         if start == len(keys):
             return state if n == state.n_features else state.widened(n)
-        state = state.widened(n)
+        room = n + 1 + min(n, (len(keys) - start) // 4)  # of those that are left, so many may be new
         slots = len(state.arrays["index"])
-        if 2 * (n + 1) > slots:
-            state = state.extended({"slots": 4 * slots})
-        else:
-            state = state.roomier(n + 1)
-        fill(state.arrays["index"], state.arrays["keys"], n)
+        full = 2 * (n + 1) > slots  # by the number of rows alone, so that the index is the same however a stream is cut
+        state = state.widened(n).roomier(room, {"slots": 4 * slots} if full else {})
+        if full:
+            fill(state.arrays["index"], state.arrays["keys"], n)
 
 
 # --- what users hand in ---
