@@ -84,7 +84,7 @@ def test_a_file_that_grows(tmp_path: Path) -> None:
     path = tmp_path / "tags.conll"
     path.write_text("a X\n\nb")
     found: list[Any] = []
-    stream = streams.open(path, follow=True)
+    stream = streams.open(path, follow=True, threads=False)
 
     def read() -> None:
         for chunk in stream:
