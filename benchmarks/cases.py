@@ -26,6 +26,7 @@ from vowpalwabbit import Workspace
 import onepass
 from benchmarks.measure import Result, best
 from benchmarks.raw import DATA
+from benchmarks.tags import tagging
 
 GB, MB = 1e9, 1e6
 
@@ -518,4 +519,5 @@ CASES = [
     large_pamo,
     start_up,
     memory,
+    tagging,
 ]

@@ -76,7 +76,18 @@ def test_order(name: str) -> None:
 
 # --- docstrings ---
 
-OTHERS = "ActiveLearner", "Hasher", "Imputer", "OneHot", "RBFBasis", "StandardScaler", "Table", "Text", "UnitNorm"
+OTHERS = (
+    "ActiveLearner",
+    "Hasher",
+    "Imputer",
+    "OneHot",
+    "RBFBasis",
+    "SequenceTagger",
+    "StandardScaler",
+    "Table",
+    "Text",
+    "UnitNorm",
+)
 CLASSES: dict[str, Any] = {**onepass.learners(), **{name: getattr(onepass, name) for name in OTHERS}}
 SOURCES = sorted(Path(onepass.__file__).parent.rglob("*.py"))
 

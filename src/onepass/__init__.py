@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for those who read and don't run
     from onepass.stages import Text as Text
     from onepass.stages import UnitNorm as UnitNorm
     from onepass.stages import pipeline as pipeline
+    from onepass.structured import SequenceTagger as SequenceTagger
 
 __version__ = "0.1.0"
 
@@ -47,6 +48,7 @@ _OTHERS = {
     "ModelFileError": "base",
     "OneHot": "stages",
     "RBFBasis": "stages",
+    "SequenceTagger": "structured",
     "StandardScaler": "stages",
     "Table": "stages",
     "Text": "stages",

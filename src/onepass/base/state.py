@@ -236,6 +236,11 @@ class State:
             changes["arrays"] = self._stretched({"features": n_features + 1})
         return self._but(**changes)
 
+    def roomier(self, n_features: int, sizes: dict[str, int]) -> State:
+        """The same state, with place for so many features at least, and axes that grow made longer."""
+        arrays = self._stretched({"features": n_features + 1, **sizes})
+        return self._but(arrays=arrays, capacities={**self.capacities, **sizes})
+
     def foreseeing(self, width: int) -> State:
         """The state with the numbers of features that are still to come, for predictions; they have no names yet."""
         return self._but(arrays=self._stretched({"features": width + 1}), n_features=width, names=None, buckets=None)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from onepass.cli.models import MIXED, NUMBERS, SPARSE
+from onepass.cli.models import MIXED, NUMBERS, SENTENCES, SPARSE
 from onepass.cli.output import is_verbose
 
 FILLS: dict[str, str | float] = {"mean": "mean", "zero": 0.0}  # what --missing fills in
@@ -18,14 +18,20 @@ def opened(data: str, task: str | None, options: dict[str, Any]) -> Any:
     """The stream of a file. `--features` is not for tables: their columns are the features, or are hashed to so many by a model. What
     is filled in is kept missing up to then."""
     from onepass import streams
+    from onepass.streams.opening import SENTENCES as OF_SENTENCES
     from onepass.streams.opening import TABLES, guess
     from onepass.streams.tables import IfThere
 
-    given = dict(options)
+    given, kind = dict(options), options["format"] or guess(data)
     given["text"] = [*options["text"], *given.pop("categories"), *given.pop("encode")]
     if options["missing"] in FILLS:
         given["missing"] = "keep"
-    if (options["format"] or guess(data)) in TABLES:
+    if task == "tagging":
+        if kind not in OF_SENTENCES:
+            raise click.UsageError(f"A tagger takes sentences, and {data} is {kind}: say --format conll or conllu if they are.")
+        given |= {"features": None, "drop": ()}
+        task = None
+    elif kind in TABLES:
         given["features"] = None
     elif isinstance(options["label"], IfThere):  # of the table that the model was learned from
         given |= {"label": None, "drop": ()}
@@ -86,6 +92,8 @@ def about(chunk: Any, options: dict[str, Any]) -> dict[str, Any]:
     """What `build` has to know of data that has such chunks."""
     from onepass.cli.fitting import kind_of, strings_of
 
+    if isinstance(chunk.X, list):
+        return {"kind": SENTENCES}
     kind = kind_of(chunk, options)
     fill = FILLS.get(options["missing"]) if kind != SPARSE else None
     return {

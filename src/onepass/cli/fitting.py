@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from onepass.cli.models import MIXED, NUMBERS, SPARSE
 from onepass.evaluate.feeding import has_strings, rows_for, steps_of
+from onepass.evaluate.sequences import GIVEN, SENTENCE_METRICS, count
 from onepass.stages.dates import LOOKS_LIKE_A_DATE
 from onepass.streams import Chunk
 
@@ -71,7 +72,7 @@ def predictions(model: Any, stream: Iterable[Chunk], check: Callable[[], None]) 
     for i, chunk in enumerate(stream):
         if i == 0:
             check()
-        X = rows_for(model, chunk)
+        X = chunk.X if isinstance(chunk.X, list) else rows_for(model, chunk)
         yield X, chunk.y, model.predict(X)
 
 
@@ -83,10 +84,14 @@ class Errors:
         self.examples = 0
         self._mistakes = 0
         self._absolute = self._squared = 0.0
+        self._counted: Any = 0
 
     def add(self, y: Any, predicted: Any) -> None:
         """Take in a chunk."""
         self.examples += len(y)
+        if self.task == "tagging":
+            self._counted += count(y, predicted).sum(axis=0)
+            return
         if self.task == "classification":
             same_kind = (y.dtype.kind in "US") == (predicted.dtype.kind in "US")
             self._mistakes += int((y != predicted).sum()) if same_kind else len(y)
@@ -96,7 +101,13 @@ class Errors:
             self._squared += float(error @ error)
 
     def metrics(self) -> dict[str, float]:
-        """The error rate of a classifier, MAE and RMSE of a regressor."""
+        """The error rate of a classifier, and of a tagger that of words, and F1 if there are entities; MAE and RMSE of a regressor."""
+        if self.task == "tagging":
+            f1 = {"entity_f1": SENTENCE_METRICS["entity_f1"](self._counted)} if self._counted[GIVEN] else {}
+            return {
+                "error": float(SENTENCE_METRICS["mistake_rate"](self._counted)),
+                **{name: float(v) for name, v in f1.items()},
+            }
         if self.task == "classification":
             return {"error": self._mistakes / self.examples}
         return {"mae": self._absolute / self.examples, "rmse": float(np.sqrt(self._squared / self.examples))}

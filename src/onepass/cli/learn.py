@@ -38,7 +38,11 @@ from onepass.cli.output import facts, is_verbose, metric, plain, save_figure, sh
 
 log = logging.getLogger(__name__)
 
-METRICS = {"classification": ["mistake_rate"], "regression": ["mae", "rmse"]}
+METRICS = {
+    "classification": ["mistake_rate"],
+    "regression": ["mae", "rmse"],
+    "tagging": ["mistake_rate", "entity_f1"],  # the second where there are entities
+}
 DECIDED = {
     "learner": "--learner",
     "settings": "--set",
@@ -116,13 +120,14 @@ def learn(
     """Learn from DATA in one pass, and show how well each example was predicted before it was learned from.
 
     DATA is a file of LIBSVM text, CSV, TSV, Parquet, JSON lines or .npz, plain or compressed; - is standard input. Tables may hold
-    numbers, categories, dates and sentences, and may lack values.
+    numbers, categories, dates and sentences, and may lack values. Files of words with tags (.conll, .conllu) are learned by a tagger.
     """
     import onepass
     from onepass import evaluate
     from onepass.cli.fitting import test as errors_on
     from onepass.cli.fitting import width_of
     from onepass.compiled.compiler import folder_of_code
+    from onepass.evaluate import sequences
     from onepass.evaluate.drift import DETECTORS as DETECTOR_CLASSES
     from onepass.evaluate.progress import terminal
 
@@ -165,12 +170,19 @@ def learn(
             raise ValueError(f"{stream.name} has no labels to learn from")
         if before:
             click.echo(f"onepass: going on after row {before:,} of {stream.name}, where the model stopped", err=True)
-        if model is None:
+        if model is None and task != "tagging":
             column = stream.about.get("label")
             what = f"the label of {stream.name}" if column is None else f"the label {column!r} of {stream.name}"
             task = decided_task(first.y, said, task, what)
+        assert task is not None
+        wanted = [*METRICS[task], *metrics]
+        if task == "tagging":
+            names = any(sequences.entities(tags) for tags in first.y)
+            wanted = [name for name in wanted if names or name != "entity_f1"]
+            given = {"templates": "names" if names else "tags"} | given
+        if model is None:
             if proba:
-                if task == "regression":
+                if task != "classification":
                     raise click.UsageError("--proba is for classes; say --task classification if the labels are some.", context)
                 given["calibrate"] = True
             given = learned_probabilities(given, metrics, task)
@@ -183,7 +195,6 @@ def learn(
             log.info("%s of %s: %s", task, known["kind"], " ".join(repr(model).split()))
         else:
             check_columns(origin, stream)
-        assert task is not None
         told = say_notes(stream)
         start = perf_counter()
         head = list(head_of(data)) if Path(data).is_file() else None
@@ -195,8 +206,9 @@ def learn(
                 model.save(save, {**model.metadata, "origin": _origin(watched, stream, options, head, before, origin)})
 
             with _saving_on_error(watched, save, save_now), watched.saved_every(checkpoint, save_now):
-                asked = [*METRICS[task], *metrics]
-                result = evaluate.prequential(model, watched, asked, drift=detector, on_drift=on_drift, callback=watched.report)
+                result = evaluate.prequential(
+                    model, watched, wanted, drift=detector, on_drift=on_drift, callback=watched.report
+                )
                 watched.report(result.n, result.metrics)
         if save is not None:
             save_now()
@@ -390,7 +402,7 @@ def _about(model: Any, task: str) -> dict[str, Any]:
         "task": task,
         "parameters": {name: value for name, value in learner.get_params().items() if name not in ("classes", "grow")},
         "features": model.n_features_in_,
-        "classes": learner.classes_.tolist() if task == "classification" else None,
+        "classes": None if task == "regression" else learner.classes_.tolist(),
     }
 
 

@@ -35,7 +35,9 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 ENDINGS = ("Classifier", "Regressor")
 AUTO = "auto"
-NUMBERS, MIXED, SPARSE = "numbers", "mixed", "sparse"  # kinds of data: arrays, tables with more than numbers, sparse rows
+# Kinds of data: arrays, tables with more than numbers, sparse rows, sentences.
+NUMBERS, MIXED, SPARSE, SENTENCES = "numbers", "mixed", "sparse", "sentences"
+TAGGERS = ("tagger", "SequenceTagger")
 HASHED = 2**18  # columns for what is not a number
 FEW = 100  # distinct whole numbers that may still be classes
 MANY_LABELS, OFTEN = 200, 10  # so many labels, and each but so many times: are these the classes?
@@ -116,6 +118,10 @@ def short_names() -> dict[str, tuple[str, dict[str, Any]]]:
 
 def find(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The classes that a name means, by task, and the settings that it stands for."""
+    if name in TAGGERS:
+        from onepass import SequenceTagger
+
+        return {"tagging": SequenceTagger}, {}
     families, short = offered(), short_names()
     classes = {cls.__name__: {task: cls} for family in families.values() for task, cls in family.items()}
     if name in classes:
@@ -138,7 +144,8 @@ def class_for(name: str, task: str) -> Any:
     """The class that a name means for a task."""
     classes, _ = find(name)
     if task not in classes:
-        raise click.UsageError(f"{name} is for {next(iter(classes))}, not for {task}.")
+        hint = "; files of sentences end in .conll or .conllu, or say --format" if "tagging" in classes else ""
+        raise click.UsageError(f"{name} is for {next(iter(classes))}, not for {task}{hint}.")
     return classes[task]
 
 
@@ -166,6 +173,8 @@ def task_of(y: Any) -> str:
     """
     import numpy as np
 
+    if isinstance(y, list):
+        return "tagging"
     if y.dtype.kind in "bUS":
         return "classification"
     distinct = np.unique(y)
@@ -211,11 +220,17 @@ def task_of_model(model: Any) -> str:
     """What a model has learned."""
     from sklearn.base import is_classifier
 
+    from onepass import SequenceTagger
+
+    if isinstance(model, SequenceTagger):
+        return "tagging"
     return "classification" if is_classifier(model) else "regression"
 
 
 def classes_from(y: Any, names: tuple[str, ...]) -> list[Any]:
     """The classes that were named, as labels like those at hand."""
+    if isinstance(y, list):
+        return list(names)
     return list(names) if y.dtype.kind in "US" else [literal(name) for name in names]
 
 
@@ -223,6 +238,8 @@ def resolved(name: str, kind: str, task: str) -> str:
     """The learner that a name means for data of a kind; "auto" means one that does well on most of it."""
     if name != AUTO:
         return name
+    if task == "tagging":
+        return "tagger"
     if task == "classification":
         return "pamo-auto" if kind == NUMBERS else "arow"
     return "pamo" if kind == NUMBERS else "ogd"  # an embedding of all that may be hashed takes half a gigabyte
@@ -253,6 +270,10 @@ def build(
     name = resolved(name, kind, task)
     cls = class_for(name, task)
     given = find(name)[1] | (settings or {})
+    if task == "tagging":
+        given = {"templates": "tags"} | given
+        if scale not in ("auto", "none"):
+            raise click.UsageError("Sentences are not scaled; leave --scale out.")
     check_names(cls, given)
     parameters = inspect.signature(cls).parameters
     if classes is not None and "classes" not in parameters:

@@ -14,6 +14,12 @@ from onepass.cli.origin import as_before, check_columns, origin_of
 from onepass.cli.output import metric, plain
 
 
+def _sentence(words: list[str], tags: list[str], sure: Any) -> str:
+    """A sentence as a file of columns has it."""
+    columns = [words, tags] if sure is None else [words, tags, [f"{lead:.4g}" for lead in sure]]
+    return "".join("\t".join(map(str, row)) + "\n" for row in zip(*columns, strict=True)) + "\n"
+
+
 @click.command()
 @click.argument("model")
 @click.argument("data")
@@ -36,7 +42,8 @@ def predict(
     output: Path | None,
     **options: Any,
 ) -> None:
-    """Predict each example of DATA with a saved MODEL, and print one line for each.
+    """Predict each example of DATA with a saved MODEL, and print one line for each; of a sentence, one for each word, with its tag
+    behind a tab, and how sure that is with --scores.
 
     The model knows its columns and its label. --proba takes a model of `onepass learn --proba`. If the data has labels, the error of
     the predictions is printed on standard error.
@@ -65,8 +72,12 @@ def predict(
             file.write(f"{plain(learned.classes_.tolist())}\n")
         answer = learned.predict_proba if proba else learned.decision_function if scores else None
         for X, y, predicted in predictions(learned, stream, lambda: check_columns(origin, stream)):
-            values = predicted if answer is None else answer(X)
-            file.writelines(f"{plain(value)}\n" for value in values.tolist())
+            if task == "tagging":
+                sure = learned.predict_confidence(X) if scores else None
+                file.writelines(_sentence(*parts) for parts in zip(X, predicted, sure or [None] * len(X), strict=True))
+            else:
+                values = predicted if answer is None else answer(X)
+                file.writelines(f"{plain(value)}\n" for value in values.tolist())
             if y is not None:
                 errors.add(y, predicted)
         file.flush()

@@ -66,6 +66,12 @@ def routine(function: Callable[..., Any]) -> Any:
     return _inner(function, OPTIONS)
 
 
+def spliced(function: Callable[..., Any]) -> Any:
+    """A routine that becomes part of what calls it before anything is optimised: each layer of routines is optimised once more in the
+    one above it, so that thin layers between thick ones make compiling slow."""
+    return numba.njit(**OPTIONS, inline="always")(function)
+
+
 def to_the_letter(function: Callable[..., Any]) -> Any:
     """A routine whose sums are not reordered: it gives the same bits wherever it is compiled into."""
     return _inner(function, {**OPTIONS, "fastmath": False})

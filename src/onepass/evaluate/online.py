@@ -25,6 +25,7 @@ from onepass.base.estimator import are_named
 from onepass.base.inputs import as_csr, from_csr
 from onepass.base.labels import Coded, classes_of, coded, label_array
 from onepass.datasets import Dataset
+from onepass.evaluate import sequences
 from onepass.evaluate.drift import Watch, check_action
 from onepass.evaluate.feeding import check_forgets, core_of, door_of, forget, is_ours, put_back, rows_for, start_anew, steps_of
 from onepass.evaluate.figures import beside, check_figures, foretold, log_odds
@@ -36,6 +37,7 @@ from onepass.evaluate.tally import BLOCK, Curve, Tally, json_number, wants_proba
 from onepass.stages import Pipeline
 from onepass.streams import Chunk
 from onepass.streams.stream import Position
+from onepass.structured.learner import StructuredLearner
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +121,8 @@ def prequential(
         of dict and label any object with `predict_one` and `learn_one`.
     stream : (X, y), or an iterable
         A pair of arrays; chunks with `.X` and `.y`, as `onepass.streams.open` yields them, or pairs (X, y); or pairs (x, y) of
-        a dict of features and its label, as river has them. X is an array, a CSR matrix, a data frame or a list of dicts.
+        a dict of features and its label, as river has them. X is an array, a CSR matrix, a data frame or a list of dicts; for a
+        tagger, X and y are lists of sentences and of their tags.
     metrics : str, object, or a list of them, optional
         "accuracy", "mistake_rate", "balanced_accuracy", "kappa", "f1" (of the second of two classes; where there are more, the
         mean over them); "recall" and "precision", a figure a class, as "recall[spam]", or those of one class by that very name;
@@ -127,8 +130,10 @@ def prequential(
         probabilities, "log_loss", "brier" (half the squared distance to the truth) and "calibration_error" (of the
         likeliest class, in ten bins of equal width); for regression "mae", "rmse" and "r2"; or objects with river's
         `update(y_true, y_pred)` and `get()`, which are given labels, or, where `requires_labels` is False as it is of river's
-        LogLoss and ROCAUC, a dict of probabilities by label. The mistake rate, or the MAE for regression, if not given. NaN is
-        what has no value, as the recall of a class that has not occurred.
+        LogLoss and ROCAUC, a dict of probabilities by label. Of a tagger: "accuracy" and "mistake_rate" of words,
+        "sentence_accuracy", and of entities, as conlleval and seqeval count them, "entity_f1", "entity_precision" and
+        "entity_recall". The mistake rate, or the MAE for regression, if not given. NaN is what has no value, as the recall of a
+        class that has not occurred.
     window : int, optional
         Also compute the metrics of windows of this many examples. Windows do not overlap: one ends where the next begins. The
         last may have fewer examples.
@@ -177,6 +182,10 @@ def prequential(
     for name, value, least in (("window", window, 1), ("delay", delay, 0), ("points", points, 2)):
         if value is not None and value < least:
             raise ValueError(f"`{name}` must be at least {least}, got {value}.")
+    if isinstance(model, StructuredLearner):
+        if delay or drift is not None or on_drift is not None:
+            raise ValueError("`delay`, `drift` and `on_drift` are for classifiers and regressors.")
+        return Prequential(*sequences.run(model, stream, metrics, window, classes, points, callback))
     refuse_other_kinds(model)
     watch = None if drift is None else Watch(drift)
     check_action(on_drift, watch)

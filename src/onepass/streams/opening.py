@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from onepass.base.inputs import as_csr
-from onepass.streams import arrays, libsvm, tables
+from onepass.streams import arrays, conll, libsvm, tables
 from onepass.streams.raw import Source, Unpacked
 from onepass.streams.stream import Chunks, Notes, Stream
 
@@ -28,9 +28,12 @@ ENDINGS = {
     "jsonl": "jsonl",
     "ndjson": "jsonl",
     "npz": "npz",
+    "conll": "conll",
+    "conllu": "conllu",
 }
 TABLES = ("csv", "tsv", "parquet", "jsonl")
-FORMATS = ("libsvm", *TABLES, "npz")
+SENTENCES = ("conll", "conllu")
+FORMATS = ("libsvm", *TABLES, "npz", *SENTENCES)
 WORKERS = min(2, os.cpu_count() or 1)  # that parse: two are enough to keep a learner busy
 TASKS = (None, "classification", "regression")
 
@@ -61,14 +64,17 @@ def open(
     source : path, "-", binary file, (X, y), array, CSR matrix or data frame
         What to read; "-" is standard input. Files may be compressed with gzip, bzip2, xz or zstd, which
         their first bytes show.
-    format : "libsvm", "csv", "tsv", "parquet", "jsonl" or "npz", optional
+    format : "libsvm", "csv", "tsv", "parquet", "jsonl", "npz", "conll" or "conllu", optional
         By default it follows from the ending of the name, and is "libsvm" for other endings. CSV without a header (its first row
         has only numbers) has columns "0", "1", ... An .npz file holds X and y, or what `scipy.sparse.save_npz` writes and y.
+        Files of columns, a word a line and an empty line between sentences, are read as lists of words and of tags: "conll" has the
+        word first, "conllu" is the format of treebanks.
     chunk : int
         Rows per chunk; the last chunk may have fewer.
     label : str, int or False, optional
         The column of the label, by name or position; False if there is none. By default the one column that is called label,
-        class, target or y, in upper or lower case, else the last column.
+        class, target or y, in upper or lower case, else the last column. Of "conll" a position, of "conllu" a name, by default
+        "upos".
     drop : sequence of str
         Columns to leave out.
     features : int, optional
@@ -147,6 +153,11 @@ def open(
         raise ValueError(f"follow=True is for text files; {kind} files do not grow")
     if kind in ("libsvm", "npz"):
         _refuse_columns(label, drop, f"{kind} files")
+    if kind in SENTENCES:
+        if drop or features is not None or task is not None:
+            raise ValueError(f"{kind} files hold sentences: drop, features and task are for tables")
+        columns = conll.Conllu(place.name, label) if kind == "conllu" else conll.Conll(place.name, label)
+        about.update(label=None if columns.label is False else columns.label)
 
     def choose(schema: Mapping[str, Any], more: list[str]) -> tables.Columns:
         columns = tables.Columns(schema, place.name, label, [*drop, *more], features, task, missing)
@@ -167,7 +178,9 @@ def open(
                     yield from tables.read_parquet(raw, place.name, chunk, choose, notes)
                 return
             file = Unpacked(raw, place.name, follow)
-            if kind == "libsvm":
+            if kind in SENTENCES:
+                yield from conll.read(file, raw, place.name, chunk, columns)
+            elif kind == "libsvm":
                 yield from libsvm.read(file, raw, place.name, chunk, features, zero_based, WORKERS if threads else 0)
             else:
                 form = tables.Json(place.name) if kind == "jsonl" else tables.Csv(place.name, delimiter, header, text, notes)

@@ -41,7 +41,7 @@ class Chunk:
     """Rows `X`, their labels `y` or None, their position, the names of their columns.
 
     X is a C-ordered array, a `csr_array`, or, for a table with strings, a data frame of the features: the user's own kind of
-    frame, and a pyarrow table for files.
+    frame, and a pyarrow table for files. Of sentences, X and y are lists of lists of words and of tags.
 
     open_ended: whether later chunks may have more columns, as those of LIBSVM text may if the number of features is not given.
     """
@@ -53,7 +53,7 @@ class Chunk:
     open_ended: bool = False
 
     def __len__(self) -> int:
-        return int(self.X.shape[0])
+        return len(self.X) if isinstance(self.X, list) else int(self.X.shape[0])
 
     def after(self, rows: int) -> Chunk:
         """The chunk without its first rows. Nobody counts their lines again."""

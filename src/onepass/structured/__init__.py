@@ -1,0 +1,5 @@
+"""Structured outputs: tags of sentences, and what else is made of parts."""
+
+from onepass.structured.tagger import SequenceTagger
+
+__all__ = ["SequenceTagger"]

@@ -1,0 +1,230 @@
+"""Tags of words, one after the other.
+
+M. Collins: Discriminative training methods for hidden Markov models: theory and experiments with perceptron algorithms. EMNLP 2002,
+1-8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import Any
+
+import numpy as np
+
+from onepass.base.inputs import readonly
+from onepass.base.labels import Coded
+from onepass.base.parameters import among, parameter, parametric
+from onepass.base.state import Array, Field, State
+from onepass.structured.chain import BARRED, Chain, run_marginals
+from onepass.structured.learner import StructuredLearner, coded_outputs
+from onepass.structured.loop import run_several
+from onepass.structured.templates import TEMPLATES, table_of
+from onepass.structured.words import Words, words_by_name, words_by_template
+
+SLOTS = 64  # of the index of keys, to begin with
+
+
+@parametric
+class SequenceTagger(StructuredLearner):
+    r"""Tags of the words of sentences, each with a score for the features of its word and one for the tag before.
+
+    The score of tags y for a sentence x is w.Phi(x, y) = sum_t (W_(y_t).x_t + A_(y_(t-1), y_t)), and the best are found by Viterbi's
+    algorithm. A sentence is one example: with D = Phi(x, y) - Phi(x, z) for rival tags z and the cost rho of their errors,
+
+        loss = rho(y, z) - w.D,        w += tau D,        tau = loss / |D|^2  (or as C says).
+
+    By default z has the largest loss and rho is the number of wrong tags (margin rescaling); `update="prediction", cost="root"` is
+    what CRFsuite calls passive-aggressive. New features and tags may come up at any time.
+
+    A sentence is a list of words. A word is a dict of features, as for sklearn-crfsuite: `{"word": "dog", "length": 3}` has the
+    features "word=dog" of value 1 and "length" of value 3. With `templates` it is a text, and its features are found by themselves.
+
+    References
+    ----------
+    K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz, Y. Singer: Online passive-aggressive algorithms. JMLR 7 (2006), 551-585.
+    R. McDonald, K. Crammer, F. Pereira: Online large-margin training of dependency parsers. ACL 2005, 91-98.
+    A. Mejer, K. Crammer: Confidence in structured-prediction using confidence-weighted models. EMNLP 2010, 971-981.
+
+    Examples
+    --------
+    >>> from onepass import SequenceTagger
+    >>> tagger = SequenceTagger(templates="tags")
+    >>> tagger.learn_one(["the", "dog", "barks"], ["DET", "NOUN", "VERB"])
+    >>> tagger.learn_one(["a", "cat", "sleeps"], ["DET", "NOUN", "VERB"])
+    >>> tagger.predict_one(["the", "cat", "barks"])
+    ['DET', 'NOUN', 'VERB']
+
+    With features of your own:
+
+    >>> X = [[{"word": "the"}, {"word": "dog", "bias": 1}], [{"word": "dogs"}]]
+    >>> SequenceTagger(max_iter=5).fit(X, [["DET", "NOUN"], ["NOUN"]]).predict(X)
+    [['DET', 'NOUN'], ['NOUN']]
+    """
+
+    _: KW_ONLY
+    templates: Any = parameter(
+        None,
+        among(*TEMPLATES),
+        "array-like",
+        None,
+        kind='{"tags", "names"} or list of str',
+        text="Which features words of text have: those for parts of speech, those for names, or templates of your own, such as"
+        ' "lower[0]" or "suffix3[-1] shape[0]". None: words are dicts of features.',
+    )
+    transitions: bool = parameter(True, "boolean", text="Whether the tag before counts.")
+    start: bool = parameter(True, "boolean", text="Whether it counts that a tag is the first.")
+    constraints: str | None = parameter(
+        None,
+        among("BIO"),
+        None,
+        text='Which tags may follow each other. "BIO": I-x only after B-x or I-x, and not at the beginning. None: any.',
+    )
+
+    # --- what users ask ---
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of words with the right tag. Tags that the model does not know count as wrong."""
+        found, given = self.predict(X), [list(tags) for tags in y]
+        if [*map(len, found)] != [*map(len, given)]:
+            raise ValueError("Sentences and their tags must have the same lengths.")
+        right = [sum(a == b for a, b in zip(one, other, strict=True)) for one, other in zip(found, given, strict=True)]
+        weights = np.ones(len(found)) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        words = float(weights @ [*map(len, found)])
+        return float(weights @ right) / words if words else float("nan")
+
+    def predict_n_best(self, X: Any, n: int = 5) -> list[list[tuple[list[Any], float]]]:
+        """The n best sequences of tags of each sentence and their scores, the best first; fewer where there are no more."""
+        if n < 1:
+            raise ValueError(f"n must be at least 1, got {n}.")
+        return self._read(lambda state: self._several(self._examples(X), state, int(n)))
+
+    def _several(self, words: Words, state: State, n: int) -> list[list[tuple[list[Any], float]]]:
+        bound = self._bind(state)
+        if not bound.labels:
+            return [[] for _ in range(len(words))]
+        outputs, scores = np.zeros((max(n, 2), int(words.offsets[-1])), np.int64), np.empty((len(words), n), state.dtype)
+        run_several(bound.model, bound.average, words.known_to(state), outputs, scores)
+        ranks = [self._spelled(outputs[i], words.offsets, bound.labels) for i in range(n)]
+        return [
+            [(ranks[i][t], float(scores[t, i])) for i in range(n) if scores[t, i] == scores[t, i]] for t in range(len(words))
+        ]
+
+    def max_marginals(self, X: Any) -> list[Array]:
+        """For each sentence an array, a row a word and a column a tag in the order of `classes_`: the score of the best sequence of
+        tags that has this tag at this word."""
+        return self._read(lambda state: self._marginals(self._examples(X), state))
+
+    def _marginals(self, words: Words, state: State) -> list[Array]:
+        bound = self._bind(state)
+        out = np.empty((int(words.offsets[-1]), len(bound.labels)), state.dtype)
+        if bound.labels:
+            run_marginals(bound.model, bound.average, words.known_to(state), out)
+            out[out < BARRED / 2] = -np.inf
+        return np.split(out, words.offsets[1:-1]) if len(words) else []
+
+    def predict_confidence(self, X: Any) -> list[Array]:
+        """How sure each tag of each sentence is: by how much the best sequence beats the best that has another tag there (the "Delta"
+        of Mejer and Crammer 2010). Infinite where there is no other."""
+        return [_lead(scores) for scores in self.max_marginals(X)]
+
+    def decision_function(self, X: Any) -> Array:
+        """How sure the tags of each sentence are as a whole: by how much the best sequence beats the second best."""
+        return np.array([lead.min(initial=np.inf) for lead in self.predict_confidence(X)])
+
+    @property
+    def transitions_(self) -> Array:
+        """The score of each tag (a column) after each other (a row), in the order of `classes_`."""
+        return self._edges("transitions_")[1:]
+
+    @property
+    def start_(self) -> Array:
+        """The score of each tag at the beginning, in the order of `classes_`."""
+        return self._edges("start_")[0]
+
+    def _edges(self, name: str) -> Array:
+        state = self._attribute(name)
+        rows = state.arrays["rows"]
+        return np.where(rows[:, None] > 0, self._averaged(state, "W")[rows], 0)
+
+    # --- what the base asks ---
+
+    def _fields(self, form: str) -> dict[str, Field]:
+        keyed = {"keys": Field("features", whole=True), "index": Field("slots", whole=True)} if self._has_templates() else {}
+        return {**super()._fields(form), "rows": Field("ranks", whole=True), **keyed}
+
+    def _capacities(self) -> dict[str, int]:
+        return {"slots": SLOTS} if self._has_templates() else {}
+
+    def _has_templates(self) -> bool:
+        return self.templates is not None
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.templates is not None:
+            self._table = table_of(self.templates)
+
+    def _first_names(self) -> list[str] | None:
+        return None if self._has_templates() else []
+
+    def _examples(self, X: Any) -> Words:
+        self._ensure_parameters()
+        if self._has_templates():
+            return words_by_template(X, self._table)
+        return words_by_name(X, float(np.finfo(self.dtype).max) ** 0.25)
+
+    def _targets(self, y: Any, n: Any) -> Coded:
+        return coded_outputs(y, n.offsets, "tags")
+
+    def _foretold(self, X: Words) -> list[Any]:  # type: ignore[override]
+        return [[None] * int(n) for n in np.diff(X.offsets)]
+
+    def _problem(self, state: State, W: Array) -> Chain:
+        bias = state.dtype.type(1 if self.fit_intercept else 0)
+        return Chain(W, bias, readonly(state.arrays["rows"]), readonly(self._barred(state)))
+
+    def _barred(self, state: State) -> Array:
+        """What keeps decoders from edges that are not allowed."""
+        labels = [] if state.classes is None else state.classes.tolist()
+        if self.constraints is None:
+            return np.zeros((0, 0), state.dtype)
+        barred = np.zeros((len(labels) + 1, len(labels)), state.dtype)
+        for k, label in enumerate(labels):
+            head, _, kind = str(label).partition("-")
+            if head == "I":
+                barred[:, k] = [BARRED, *(0 if one in (f"B-{kind}", f"I-{kind}") else BARRED for one in labels)]
+        return barred
+
+    def _flaw(self, state: State) -> str | None:
+        rows = state.arrays["rows"]
+        return "its tags have no rows" if (rows < 0).any() or (rows > state.n_features).any() else None
+
+    def _begun(self, labels: Any, come: bool) -> State:
+        """The first state, with rows for the beginning and for the tags that are known."""
+        state = super()._begun(labels, come)
+        if self.start:
+            state = _with_row(state, 0, "")
+        for k, label in enumerate(state.classes.tolist() if self.transitions else []):  # type: ignore[union-attr]
+            state = _with_row(state, k + 1, label)
+        return state
+
+    def _admitted(self, state: State, label: Any) -> State:
+        state, k = state.with_class(label)
+        return _with_row(state, k + 1, label) if self.transitions else state
+
+
+def _with_row(state: State, rank: int, label: Any) -> State:
+    """A state in which the tag of this rank has a row, as a feature of the word behind it. Its name begins with a NUL."""
+    row = state.n_features + 1
+    state = state.widened(row, [] if state.names is None else [f"\0{label}"])
+    state.arrays["rows"][rank] = row
+    if "keys" in state.arrays:
+        state.arrays["keys"][row] = 0
+    return state
+
+
+def _lead(scores: Array) -> Array:
+    """By how much the best of each row is ahead of the second."""
+    if scores.shape[1] < 2:
+        return np.full(len(scores), np.inf)
+    best = np.sort(scores, axis=1)
+    return best[:, -1] - best[:, -2]

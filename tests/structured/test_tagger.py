@@ -1,0 +1,449 @@
+"""The tagger: decoders against all sequences there are, the promises that all learners keep, and what users may hand in."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Callable
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+
+import onepass
+from naive_tags import Tagger, allowed_bio
+from onepass import SequenceTagger
+from onepass.structured import learner as engine
+from onepass.structured.templates import ATTRIBUTES, TEMPLATES, hashed, table_of
+from shared import snapshot
+
+plain = pytest.mark.plain
+compiled = pytest.mark.compiled
+
+WORDS = ["the", "a", "dog", "Dog", "cats", "bark", "barks", "3", "3.5", "in", "New", "York", "U.S.", "isn't"]
+TAGS = ["N", "V", "X", "D"]
+
+
+def text(n: int = 30, seed: int = 0, longest: int = 6) -> tuple[list[list[str]], list[list[str]]]:
+    """Random sentences, some empty; tags follow from words for the most part, and come up one after the other."""
+    rng = np.random.default_rng(seed)
+    X = [rng.choice(WORDS, rng.integers(0, longest)).tolist() for _ in range(n)]
+    return X, [[TAGS[(len(word) + (rng.random() < 0.2)) % 4] for word in x] for x in X]
+
+
+def dicts(X: list[list[str]]) -> list[list[dict[str, Any]]]:
+    """Features by name: text, numbers, lists and dicts."""
+    return [
+        [{"w": word, "n": len(word), "ends": [word[-1:], word[-2:]], "first": {"up": word[:1].isupper()}} for word in x]
+        for x in X
+    ]
+
+
+FORMS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "words": (list, {"templates": "tags"}),
+    "dicts": (dicts, {}),
+}
+both = pytest.mark.parametrize("form", FORMS)
+
+
+def made(form: str, **options: Any) -> SequenceTagger:
+    return SequenceTagger(**{"random_state": 0, **FORMS[form][1], **options})
+
+
+# --- decoders ---
+
+
+def random_weights(model: SequenceTagger) -> None:
+    """Other weights in all places, which are their own average."""
+    W = model._state.arrays["W"]
+    W[:], model._state.arrays["gap.W"][:] = np.random.default_rng(3).normal(size=W.shape), 0
+
+
+def all_scores(model: SequenceTagger, x: list[dict[str, float]]) -> dict[tuple[str, ...], float]:
+    labels, rows = model.classes_.tolist(), {name: j for j, name in enumerate(model.feature_names_in_)}
+    scores = {}
+    for tags in product(range(len(labels)), repeat=len(x)):
+        total = 0.0
+        for t, k in enumerate(tags):
+            total += model.intercept_[k] + sum(v * model.coef_[k, rows[f]] for f, v in x[t].items() if f in rows)
+            total += model.start_[k] if t == 0 else model.transitions_[tags[t - 1], k]
+        scores[tuple(labels[k] for k in tags)] = total
+    return scores
+
+
+@plain
+@compiled
+@pytest.mark.parametrize("constraints", [None, "BIO"])
+@pytest.mark.parametrize("T", [0, 1, 2, 4])
+def test_decoders(T: int, constraints: str | None) -> None:
+    labels = ["B-x", "B-y", "I-x", "I-y", "O"]
+    model = SequenceTagger(classes=labels, constraints=constraints)
+    model.learn_one([{"a": 1.0, "b": 0.5}, {"c": 2.0}], ["B-x", "O"])
+    random_weights(model)
+    x = [{"a": 1.0}, {"b": -1.0, "new": 7.0}, {"c": 1.0, "a": 0.5}, {}][:T]
+    scores = {y: s for y, s in all_scores(model, x).items() if constraints is None or allowed_bio(y)}
+    ranked = sorted(scores, key=lambda y: -scores[y])
+    assert model.predict_one(x) == list(ranked[0])
+    for n in (1, 3, 1000):
+        (found,) = model.predict_n_best([x], n)
+        assert [tuple(tags) for tags, _ in found] == ranked[:n]
+        assert [score for _, score in found] == pytest.approx([scores[y] for y in ranked[:n]])
+    (marginals,) = model.max_marginals([x])
+    wanted = [[max((s for y, s in scores.items() if y[t] == label), default=-np.inf) for label in labels] for t in range(T)]
+    np.testing.assert_allclose(marginals, np.array(wanted).reshape(T, len(labels)))
+    if T:
+        assert marginals.max(axis=1) == pytest.approx(scores[ranked[0]])
+        (sure,) = model.predict_confidence([x])
+        assert sure.min() == pytest.approx(scores[ranked[0]] - scores[ranked[1]])
+        assert model.decision_function([x])[0] == sure.min()
+
+
+@plain
+def test_constraints_while_learning() -> None:
+    """Rivals keep to the constraints, and a truth that does not is learned all the same."""
+    labels = ["B-x", "I-x", "O"]
+    model, twin = SequenceTagger(classes=labels, constraints="BIO", average=None), Tagger(labels, constraints="BIO")
+    x, y = [{"a": 1.0}, {"b": 1.0}], ["O", "I-x"]
+    model.learn_one(x, y)
+    twin.learn(x, y)
+    assert model.transitions_[2, 1] == pytest.approx(twin.w["after", "O", "I-x"])
+    assert all(allowed_bio(model.predict_one([{"b": 1.0}] * n)) for n in range(4))
+    only = SequenceTagger(classes=["I-x"], constraints="BIO")
+    only.learn_one(x, ["I-x", "I-x"])
+    assert only.predict_one(x) == ["I-x", "I-x"]  # where nothing is allowed, what there is
+
+
+# --- the promises ---
+
+
+@plain
+@both
+@pytest.mark.parametrize("options", [{}, {"average": None, "rule": "AROW"}, {"average": 10.0, "dtype": "float32"}], ids=str)
+def test_cuts_do_not_matter(form: str, options: dict[str, Any]) -> None:
+    X, y = text()
+    X = FORMS[form][0](X)
+    whole = made(form, **options)
+    told = whole.test_then_train(X, y)
+    for places in ([], range(1, len(X)), [1, 7, 8, 20]):
+        model, answers = made(form, **options), []
+        for a, b in pairwise([0, *places, len(X)]):
+            answers += model.test_then_train(X[a:b], y[a:b])
+        assert snapshot(model) == snapshot(whole)
+        assert answers == told
+    single, answers = made(form, **options), []
+    for x, tags in zip(X, y, strict=True):
+        answers.append(single.predict_one(x))
+        single.learn_one(x, tags)
+    assert snapshot(single) == snapshot(whole)
+    assert answers == told
+
+
+@compiled
+@plain
+@both
+def test_compiled_cuts(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = text(40, longest=12)
+    X = FORMS[form][0](X)
+    whole = made(form)
+    told = whole.test_then_train(X, y)
+    monkeypatch.setattr(engine, "BLOCK", 3)
+    monkeypatch.setattr(engine, "COPIED_ALWAYS", 0)  # in place, where the state is larger than the data
+    model, answers = made(form), []
+    for x, tags in zip(X, y, strict=True):
+        answers.append(model.predict_one(x))
+        model.learn_one(x, tags)
+    assert snapshot(model) == snapshot(whole)
+    assert answers == told
+
+
+@plain
+@both
+def test_fit_is_passes(form: str) -> None:
+    X, y = text()
+    X = FORMS[form][0](X)
+    model = made(form, shuffle=False).fit(X, y)
+    other = made(form).partial_fit(X, y, classes=TAGS)
+    other._state.grow_classes, other._state.n_iter = True, 1
+    assert snapshot(model) == snapshot(other)
+    model = made(form, shuffle=False, max_iter=3, classes=TAGS).fit(X, y)
+    other = made(form, classes=TAGS)
+    for _ in range(3):
+        other.partial_fit(X, y)
+    assert snapshot(model) == snapshot(other)
+    assert model.n_iter_ == 3
+    assert model.t_ == 3 * len(X)
+    again = [made(form, max_iter=2, random_state=7).fit(X, y) for _ in range(2)]
+    assert snapshot(again[0]) == snapshot(again[1]) != snapshot(made(form, max_iter=2, random_state=8).fit(X, y))
+
+
+@plain
+@both
+@pytest.mark.parametrize("way", ["file", "pickle", "copy"])
+def test_going_on_is_never_having_stopped(form: str, way: str, tmp_path: Path) -> None:
+    X, y = text()
+    X = FORMS[form][0](X)
+    whole, model = made(form, rule="AROW").partial_fit(X, y), made(form, rule="AROW").partial_fit(X[:9], y[:9])
+    if way == "file":
+        model.save(tmp_path / "model.onepass")
+        model = onepass.load(tmp_path / "model.onepass")
+    else:
+        model = pickle.loads(pickle.dumps(model)) if way == "pickle" else model.copy()
+    model.partial_fit(X[9:], y[9:])
+    assert snapshot(model) == snapshot(whole)
+    assert model.predict(X) == whole.predict(X)
+
+
+BAD: dict[str, tuple[Any, Any, str]] = {
+    "more tags": ([["a"]], [["N", "V"]], "has 1 words and 2 tags"),
+    "fewer sentences": ([["a"], ["b"]], [["N"]], "sentences, and outputs"),
+    "tags as text": ([["a"]], ["N"], "list of tags"),
+    "a text": ("a dog", [["N"]], "list of sentences"),
+    "sentence as text": (["dog"], [["N", "N", "N"]], "is a str"),
+    "kind": ([["a"]], [[1]], "another kind|Labels must be"),
+    "no label": ([["a"]], [[None]], "Labels must be"),
+    "list": ([["a"]], [[["N"]]], "Labels must be"),
+    "no y": ([["a"]], None, "y is None"),
+}
+BAD_DICTS: dict[str, tuple[Any, Any, str]] = {
+    "NaN": ([[{"x": 1.0}], [{"n": float("nan")}]], [["N"], ["V"]], "NaN"),
+    "infinity": ([[{"n": float("inf")}]], [["N"]], "must be less"),
+    "name": ([[{3: 1.0}]], [["N"]], "names of text"),
+    "value": ([[{"n": object()}]], [["N"]], "give a number or a text"),
+    "word": ([["dog"]], [["N"]], 'templates="tags"'),
+    "number": ([[3]], [["N"]], "dict of features"),
+}
+
+
+@plain
+@pytest.mark.parametrize("bad", [*BAD, *BAD_DICTS])
+def test_bad_input_changes_nothing(bad: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "COPIED_ALWAYS", 0)
+    form = "words" if bad in BAD else "dicts"
+    X, y, said = (BAD if bad in BAD else BAD_DICTS)[bad]
+    good_X, good_y = text(5)
+    good_X = FORMS[form][0](good_X)
+    model = made(form).partial_fit(good_X, good_y)
+    before = snapshot(model)
+    together = [*good_X, *X] if isinstance(X, list) and y is not None else X
+    for method in (model.partial_fit, model.test_then_train, model.fit):
+        if method == model.fit and bad == "kind":
+            continue
+        with pytest.raises((TypeError, ValueError), match=said):
+            method(together, y if y is None or together is X else [*good_y, *y])
+        assert snapshot(model) == before
+    fresh = made(form)
+    if bad != "kind":
+        with pytest.raises((TypeError, ValueError), match=said):
+            fresh.partial_fit(X, y)
+        assert fresh._state is None
+    model.partial_fit(good_X, good_y)
+    assert snapshot(model) == snapshot(made(form).partial_fit(good_X, good_y).partial_fit(good_X, good_y))
+
+
+@plain
+def test_words_must_be_text() -> None:
+    with pytest.raises(TypeError, match="templates=None"):
+        SequenceTagger(templates="tags").partial_fit([[{"w": "a"}]], [["N"]])
+    with pytest.raises(ValueError, match="is none"):
+        SequenceTagger(templates=["lower"]).partial_fit([["a"]], [["N"]])
+    with pytest.raises(ValueError, match="Several rivals"):
+        SequenceTagger(rivals=2, cost="root").fit([[{}]], [["N"]])
+
+
+@plain
+@both
+def test_labels_come(form: str) -> None:
+    """A label exists from the sentence that brings it, before it nothing can be told; without leave it is refused."""
+    first = FORMS[form][0]([["the"], ["dog", "barks"]])
+    model = made(form)
+    assert model.predict_one(first[1]) == [None, None]
+    with pytest.raises(NotFittedError):
+        model.predict(first)
+    assert model.test_then_train(first, [["D"], ["N", "V"]]) == [[None], ["D", "D"]]
+    assert model.classes_.tolist() == ["D", "N", "V"]
+    for options in ({"classes": ["D", "N"]}, {"grow": False}, {"grow": "features"}):
+        model = made(form, **options).fit(first[:1] * 2, [["D"], ["N"]] if "classes" not in options else [["D"], ["D"]])
+        before = snapshot(model)
+        with pytest.raises(ValueError, match="classes should include"):
+            model.partial_fit(first, [["D"], ["N", "V"]])
+        assert snapshot(model) == before
+    model = made(form).fit(first, [["D"], ["N", "V"]])
+    model.learn_one(first[1], ["N", "X"])
+    assert model.classes_.tolist() == ["D", "N", "V", "X"]
+    assert model.score(first, [["never seen"], model.predict(first)[1]]) == pytest.approx(2 / 3)
+
+
+@plain
+@both
+def test_weights(form: str) -> None:
+    X, y = text()
+    X = FORMS[form][0](X)
+    options: Any = {"variant": "I", "C": 0.05}
+    model, other = made(form, **options), made(form, **options)
+    weights = np.arange(len(X)) % 3 / 2
+    told = model.test_then_train(X, y, sample_weight=weights)
+    for t in range(len(X)):
+        assert told[t] == other.predict_one(X[t])
+        if weights[t]:
+            other.learn_one(X[t], y[t], weights[t])
+    assert snapshot(model) == snapshot(other)
+    assert model.t_ == np.count_nonzero(weights)
+    heavy = made(form, **options).partial_fit(X, y, sample_weight=np.full(len(X), 2.0))
+    assert np.array_equal(heavy.coef_, made(form, variant="I", C=0.1).partial_fit(X, y).coef_)
+    with pytest.raises(ValueError, match="only be 0 or 1"):
+        made(form).partial_fit(X, y, sample_weight=weights)
+    nothing = made(form)
+    nothing.learn_one(X[1], y[1], 0.0)
+    assert nothing._state is None
+
+
+@plain
+def test_the_order_of_a_dict_does_not_matter() -> None:
+    X = dicts(text()[0])
+    y = text()[1]
+    model = made("dicts").partial_fit(X, y)
+    before = snapshot(model)
+    turned = [[dict(reversed(word.items())) for word in x] for x in X]
+    other = made("dicts").partial_fit(X[:1], y[:1])
+    model = model.partial_fit(turned, y)
+    assert snapshot(model) == snapshot(made("dicts").partial_fit(X, y).partial_fit(X, y)) != before
+    assert other.predict(turned) == other.predict(X)
+
+
+@plain
+def test_readers_in_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a reader gets is what some whole version of the model would say."""
+    monkeypatch.setattr(engine, "COPIED_ALWAYS", 0)
+    X, y = text(60)
+    model, stop, seen = made("words").partial_fit(X[:2], y[:2]), threading.Event(), []
+    versions = [model.predict(X[:5])]
+
+    def read() -> None:
+        while not stop.is_set():
+            seen.append(model.predict(X[:5]))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for x, tags in zip(X[2:], y[2:], strict=True):
+        model.learn_one(x, tags)
+        versions.append(model.predict(X[:5]))
+    stop.set()
+    reader.join()
+    assert seen
+    assert all(one in versions for one in seen)
+
+
+@plain
+def test_an_error_or_ctrl_c_within_a_call_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = text()
+    model = made("words").partial_fit(X[:9], y[:9])
+    before, told = snapshot(model), model.predict(X)
+    monkeypatch.setattr(engine, "BLOCK", 4)
+    runs, run = [], SequenceTagger._run
+
+    def interrupted(self: Any, *arguments: Any) -> None:
+        run(self, *arguments)
+        runs.append(1)
+        if len(runs) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(SequenceTagger, "_run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X[9:], y[9:])
+    assert snapshot(model) == before
+    assert model.predict(X) == told
+    model.partial_fit(X[9:], y[9:])
+    assert snapshot(model) == snapshot(made("words").partial_fit(X, y))
+
+
+@plain
+def test_features_that_came_to_nothing() -> None:
+    """Keys that a failed call entered into the index, in place, do not matter to later ones."""
+    X, y = text()
+    model, other = made("words").partial_fit(X[:9], y[:9]), made("words").partial_fit(X[:9], y[:9])
+    state = model._state
+    lost = model._examples([["entirely", "different", "words"]])
+    lost.learned_by(state)
+    model.partial_fit(X[9:], y[9:])
+    other.partial_fit(X[9:], y[9:])
+    assert {**snapshot(model), "index": None} == {**snapshot(other), "index": None}
+
+
+@plain
+def test_single_precision() -> None:
+    X, y = text()
+    model = made("words", dtype="float32").fit(X, y)
+    assert model.coef_.dtype == np.float32
+    assert model.score(X, y) > 0.7
+    with pytest.raises(ValueError, match="must be less than"):
+        made("dicts", dtype="float32").learn_one([{"a": 1e12}], ["N"])
+
+
+@plain
+def test_scikit_learn() -> None:
+    X, y = text(40)
+    model = made("words", random_state=0)
+    assert clone(model).get_params() == model.get_params()
+    search = GridSearchCV(model, {"max_iter": [1, 3], "rule": ["PA", "perceptron"]}, cv=2).fit(X, y)
+    assert search.best_score_ > 0.5
+    assert "templates='words'" not in repr(model)
+
+
+# --- templates ---
+
+
+@plain
+def test_templates_find_what_they_say() -> None:
+    """Two words have a key in common where they have the feature, spelled out, in common."""
+    X = [["The", "USA", "the"], ["İstanbul", "naïve", "nai\u0308ve", "👍🏽", "a b"], [], ["the"]]
+    offsets, indptr, keys = hashed(X, table_of("names"))
+    assert offsets.tolist() == [0, 3, 8, 8, 9]
+    spelled = [naive(x, i, TEMPLATES["names"]) for x in X for i in range(len(x))]
+    found = [keys[a:b].tolist() for a, b in pairwise(indptr)]
+    assert [len(set(one)) for one in found] == [len(one) for one in spelled]
+    pairs = {(key, name) for one, other in zip(found, spelled, strict=True) for key, name in zip(one, other, strict=True)}
+    assert len({key for key, _ in pairs}) == len({name for _, name in pairs}) == len(pairs)
+
+
+def naive(words: list[str], i: int, templates: Any) -> list[str]:
+    """The features of a word as texts."""
+    features = []
+    for template in templates:
+        parts = []
+        for part in template.split():
+            name, j = part[:-1].split("[")[0], i + int(part[:-1].split("[")[1])
+            if not 0 <= j < len(words):
+                parts.append(f"<{'s' if j < 0 else 'e'}>")
+                continue
+            word, size = words[j], int(name[-1]) if name[-1].isdigit() else 0
+            lower = word.lower()
+            if size and len(lower) <= size:
+                break
+            parts.append(
+                {"word": word, "lower": lower, "shape": _shape(word)}.get(name)
+                or (lower[:size] if name.startswith("prefix") else lower[-size:])
+            )
+        else:
+            features.append(f"{template}: {parts!r}")
+    return features
+
+
+def _shape(word: str) -> str:
+    kinds = ["X" if c.isupper() else "x" if c.islower() else "d" if c.isdigit() else c for c in word]
+    return "".join(kind for before, kind in pairwise(["", *kinds]) if kind != before)
+
+
+@plain
+def test_keys_are_the_same_everywhere() -> None:
+    """Models are saved with keys: they must not change."""
+    _, _, keys = hashed([["Dogs"]], table_of(["lower[0]", "suffix1[0] lower[-1]", "shape[0]"]))
+    assert keys.tolist() == KEYS
+    assert ATTRIBUTES[:3] == ("word", "lower", "shape")
+
+
+KEYS = [4395560843295759289, 4018935053737468081, 21139663221727561]
