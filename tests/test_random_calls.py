@@ -43,6 +43,7 @@ from onepass import (
     PARegressor,
     PAUniclass,
     StandardScaler,
+    Table,
     pipeline,
 )
 from onepass.base import DivergedError
@@ -74,6 +75,7 @@ class Kind:
     of_learner: str = ""  # what the names of the learner's parameters begin with
     named_only: bool = False
     weighs: bool = True
+    holes: bool = False  # whether NaN is a value that is missing
 
 
 AVERAGE = {"average": "uniform"}
@@ -134,6 +136,14 @@ KINDS: dict[str, Kind] = {
         shaping={f"paclassifier__{name}": value for name, value in CLASSIFIER.items()},
         of_learner="paclassifier__",
         named_only=True,
+    ),
+    "raw": Kind(
+        lambda **more: pipeline(Table(n_features=16), PAClassifier(**more)),
+        free={"paclassifier__C": [0.01, 0.5, 1.0]},
+        shaping={f"paclassifier__{name}": value for name, value in CLASSIFIER.items()},
+        of_learner="paclassifier__",
+        named_only=True,
+        holes=True,
     ),
 }
 QUICK = ["PAClassifier averaged", "PARegressor", "scaled"]
@@ -508,6 +518,8 @@ class Calls(RuleBasedStateMachine):
         y = self.targets(numbers, len(table))
         if self.named and not self.kind.named_only and not self.is_fresh() and not self.grows():
             return  # a feature that is not known, and never will be, may be anything
+        if np.isnan(bad) and self.kind.holes:
+            return
         if door == "learn_one":
             x = X[t : t + 1] if sp.issparse(X) else X[t]
             arguments = (x,) if y is None else (x, y[t])
