@@ -7,6 +7,9 @@ ifneq ($(wildcard ../shared/data),)
 export ONEPASS_DATA ?= $(abspath ../shared/data)
 endif
 
+# Tests start many processes, each of which would have to read the source anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: setup run test test-slow lint format bench reproduce coverage clean
 
 setup: .venv/dev

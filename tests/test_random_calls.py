@@ -146,7 +146,7 @@ KINDS: dict[str, Kind] = {
         holes=True,
     ),
 }
-QUICK = ["PAClassifier averaged", "PARegressor", "scaled"]
+QUICK = ["PAClassifier averaged", pytest.param("PARegressor", marks=pytest.mark.plain), "scaled"]
 
 POOLS: list[list[Any]] = [[2, 3, 5, 7], ["a", "bb", "ccc", "dd"], [True, False], [1.0, 2.5, 4.0], [-1, 1]]
 

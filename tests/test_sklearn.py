@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimators_pickle, parametrize_with_checks
 
 import onepass
-from shared import checked, representatives, traits
+from shared import checked, plainest_first, representatives, traits
 
 ONLINE = "a row of weight 2 is one step with twice the loss term, not two steps: the order of the rows matters"
 EXPECTED_FAILURES = {
@@ -71,7 +71,7 @@ def test_scikit_learn(estimator: Any, check: Any) -> None:
     checked(estimator, check)
 
 
-@pytest.mark.parametrize("name", representatives({name: traits(learner) for name, learner in LEARNERS.items()}))
+@pytest.mark.parametrize("name", representatives({name: traits(LEARNERS[name]) for name in plainest_first(LEARNERS)}))
 def test_a_pickle_whose_arrays_are_memory_mapped(name: str) -> None:
     check_estimators_pickle(name, LEARNERS[name], readonly_memmap=True)
 

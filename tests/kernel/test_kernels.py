@@ -209,11 +209,7 @@ def vectorised(x: Any, z: Any) -> float:
 @pytest.mark.parametrize("function", [gaussian, compiled_gaussian, vectorised], ids=["plain", "njit", "numpy"])
 @pytest.mark.parametrize(
     ("form", "width"),
-    [
-        pytest.param("dense", 6, marks=pytest.mark.compiled),
-        ("csr", 6),
-        pytest.param("csr", WIDE, marks=pytest.mark.compiled),
-    ],
+    [pytest.param("dense", 6, marks=pytest.mark.compiled), ("csr", 6), ("csr", WIDE)],
 )
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_a_function_is_a_kernel(function: Any, form: str, width: int, fit_intercept: bool) -> None:
@@ -393,8 +389,7 @@ def test_a_function_that_does_not_compile(function: Any, said: str) -> None:
 # --- kernel values that are given ---
 
 
-@pytest.mark.compiled
-@pytest.mark.parametrize("form", ["dense", "csr"])
+@pytest.mark.parametrize("form", [pytest.param("dense", marks=pytest.mark.compiled), "csr"])
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("more", [{}, {"budget": 12}, {"budget": 12, "policy": "redundant"}], ids=str)
 def test_given_values_are_the_kernels_own(form: str, fit_intercept: bool, more: dict[str, Any]) -> None:

@@ -261,7 +261,9 @@ OPTIONS = [
 
 
 FORMS = [
-    (model, form)
+    pytest.param(
+        model, form, marks=[pytest.mark.plain] if form == "multiclass" else []
+    )  # a rule is the same for two and for many
     for model in [*LEARNERS, *OPTIONS]
     for form, kind in {"binary": Classifier, "multiclass": Classifier, "regression": Regressor}.items()
     if isinstance(model, kind)
