@@ -313,11 +313,29 @@ TEXT_OPTIONS: list[dict[str, Any]] = [
 ]
 
 
+OBJECTS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
+    "Spectrum": [
+        (TEXTS, {"k": 1}),
+        (TEXTS, {"k": 5, "blended": True}),
+        (["", "ab", "cabx"], {"mismatches": 2, "alphabet": "abc"}),
+    ],
+    "WeisfeilerLehman": [
+        ([[], [(0, 0)], ([1], []), [(0, 1), (2, 3), (1, 3)], ([1] * 70, [(0, 69)])], {"rounds": r}) for r in (0, 2)
+    ],
+    "ShortestPaths": [([[], [(0, 0)], ([1], []), [(0, 1), (2, 3), (1, 3)], ([1] * 70, [(0, 69)])], {})],
+    "Subtrees": [(["x", "()", "(S)", "(S (A b) c)", "(" * 70 + ")" * 70], {"leaves": leaves}) for leaves in (True, False)],
+}
+
+
 def of_stages(cls: Any) -> Iterator[Case]:
     """All cases of a stage."""
     if cls.__name__ == "Text":
         for options in TEXT_OPTIONS:
             yield from (case(cls, staged, texts, **options) for texts in (TEXTS, *([text] for text in TEXTS)))
+        return
+    if cls.__name__ in OBJECTS:
+        for objects, options in OBJECTS[cls.__name__]:
+            yield from (case(cls, staged, some, **options) for some in (objects, *([one] for one in objects)))
         return
     X = rows(9)
     named = dicts(rows(9, 17) * np.tri(9, 17, 1))  # each row brings a feature

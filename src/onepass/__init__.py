@@ -26,10 +26,14 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for those who read and don't run
     from onepass.stages import Imputer as Imputer
     from onepass.stages import OneHot as OneHot
     from onepass.stages import RBFBasis as RBFBasis
+    from onepass.stages import ShortestPaths as ShortestPaths
+    from onepass.stages import Spectrum as Spectrum
     from onepass.stages import StandardScaler as StandardScaler
+    from onepass.stages import Subtrees as Subtrees
     from onepass.stages import Table as Table
     from onepass.stages import Text as Text
     from onepass.stages import UnitNorm as UnitNorm
+    from onepass.stages import WeisfeilerLehman as WeisfeilerLehman
     from onepass.stages import pipeline as pipeline
 
 __version__ = "0.1.0"
@@ -44,10 +48,14 @@ _OTHERS = {
     "ModelFileError": "base",
     "OneHot": "stages",
     "RBFBasis": "stages",
+    "ShortestPaths": "stages",
+    "Spectrum": "stages",
     "StandardScaler": "stages",
+    "Subtrees": "stages",
     "Table": "stages",
     "Text": "stages",
     "UnitNorm": "stages",
+    "WeisfeilerLehman": "stages",
     "learners": "registry",
     "load": "registry",
     "pipeline": "stages",

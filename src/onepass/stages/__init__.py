@@ -2,13 +2,16 @@
 
 from onepass.stages.basis import RBFBasis
 from onepass.stages.foreign import Foreign
+from onepass.stages.graphs import ShortestPaths, WeisfeilerLehman
 from onepass.stages.hashing import Hasher
 from onepass.stages.missing import Imputer
 from onepass.stages.onehot import OneHot
 from onepass.stages.pipeline import Pipeline, pipeline
 from onepass.stages.scaling import StandardScaler, UnitNorm
+from onepass.stages.strings import Spectrum
 from onepass.stages.table import Table
 from onepass.stages.text import Text
+from onepass.stages.trees import Subtrees
 
 __all__ = [
     "Foreign",
@@ -17,9 +20,13 @@ __all__ = [
     "OneHot",
     "Pipeline",
     "RBFBasis",
+    "ShortestPaths",
+    "Spectrum",
     "StandardScaler",
+    "Subtrees",
     "Table",
     "Text",
     "UnitNorm",
+    "WeisfeilerLehman",
     "pipeline",
 ]
