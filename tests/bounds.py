@@ -218,7 +218,10 @@ def staged(cls: Any, X: Any, **parameters: Any) -> None:
         each.transform_one({**one, "unseen": 1.0} if isinstance(one, dict) else one)
         after = each.transform(X)
         assert np.isfinite(after.data if sp.issparse(after) else after).all()
-    model, y = onepass.pipeline(cls(**parameters), onepass.PAClassifier(classes=[0, 1])), np.arange(n) % 2
+    learner = (
+        onepass.KernelPA(kernel="structure", classes=[0, 1]) if cls._gives_objects else onepass.PAClassifier(classes=[0, 1])
+    )
+    model, y = onepass.pipeline(cls(**parameters), learner), np.arange(n) % 2
     model.partial_fit(X[:1], y[:1])
     for t in range(n):
         x = X[t : t + 1] if sp.issparse(X) else X[t]
@@ -270,7 +273,7 @@ def matrix(cls: Any) -> Iterator[Case]:
 def of_kernels(cls: Any, parameters: dict[str, Any]) -> Iterator[Case]:
     this, X = partial(case, cls), rows(12)
     any_kernel = {"maintenance": "project"} if "maintenance" in parameters else {}
-    for kernel in sorted(cls._parameter_constraints["kernel"][0].options - {"precomputed"}):
+    for kernel in sorted(cls._parameter_constraints["kernel"][0].options - {"precomputed", "structure"}):
         yield this(table, X, 3, kernel=kernel, **any_kernel)
         yield this(growth, 9, 3, kernel=kernel, **any_kernel)
     yield this(table, csr(X), kernel=product, **any_kernel)
@@ -323,6 +326,8 @@ OBJECTS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
         ([[], [(0, 0)], ([1], []), [(0, 1), (2, 3), (1, 3)], ([1] * 70, [(0, 69)])], {"rounds": r}) for r in (0, 2)
     ],
     "ShortestPaths": [([[], [(0, 0)], ([1], []), [(0, 1), (2, 3), (1, 3)], ([1] * 70, [(0, 69)])], {})],
+    "Subsequences": [(["", "a", "ab", "é日🙂a", "x" * 70], {"n": n}) for n in (1, 2, 9)],
+    **{name: [(["x", "()", "(S)", "(S (A b) c)", "(" * 30 + ")" * 30], {})] for name in ("SubsetTrees", "PartialTrees")},
     "Subtrees": [(["x", "()", "(S)", "(S (A b) c)", "(" * 70 + ")" * 70], {"leaves": leaves}) for leaves in (True, False)],
 }
 

@@ -77,7 +77,7 @@ def test_order(name: str) -> None:
 # --- docstrings ---
 
 STAGES = "Hasher", "Imputer", "OneHot", "RBFBasis", "StandardScaler", "Table", "Text", "UnitNorm"
-STRUCTURES = "ShortestPaths", "Spectrum", "Subtrees", "WeisfeilerLehman"
+STRUCTURES = "PartialTrees", "ShortestPaths", "Spectrum", "Subsequences", "SubsetTrees", "Subtrees", "WeisfeilerLehman"
 OTHERS = "ActiveLearner", *STAGES, *STRUCTURES
 CLASSES: dict[str, Any] = {**onepass.learners(), **{name: getattr(onepass, name) for name in OTHERS}}
 SOURCES = sorted(Path(onepass.__file__).parent.rglob("*.py"))

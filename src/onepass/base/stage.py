@@ -44,6 +44,7 @@ class Stage(TransformerMixin, Estimator):
     _takes_raw: ClassVar[bool] = False  # whether it wants dicts, frames or texts as they come
     _fixes_width: ClassVar[bool] = False  # whether its rows have as many columns as it says, whatever features come
     _brings_features: ClassVar[bool] = False  # whether features may come up behind it, whatever is known before
+    _gives_objects: ClassVar[bool] = False  # whether its rows are objects for a kernel, and no features
     _learns_targets: ClassVar[bool] = False  # whether it wants the targets of the rows that it learns from
 
     # --- what a subclass says ---

@@ -17,7 +17,7 @@ from onepass.base.binding import Bound
 from onepass.base.engine import Piece, Pieces
 from onepass.base.estimator import are_named
 from onepass.base.explaining import Explanation
-from onepass.base.inputs import BLOCK_ROWS, Rows, rows_of
+from onepass.base.inputs import ABOUT_OBJECTS, BLOCK_ROWS, Rows, rows_of
 from onepass.base.knowledge import WHOLE, Door
 from onepass.base.offering import offered_if, refuse
 from onepass.base.river import Riverine
@@ -156,6 +156,9 @@ class Pipeline(Saved, Riverine, _BaseComposition):
                 "A pipeline is made of stages (StandardScaler, UnitNorm, Hasher) and a learner of onepass at the end. Transformers of"
                 " scikit-learn and river become stages in onepass.pipeline(...)."
             )
+        before = [False, *(stage._gives_objects for stage in self.stages)]
+        if any(before[:-1]) or before[-1] != self.learner._takes_objects():
+            raise ValueError(ABOUT_OBJECTS)
         names = [name for name, _ in self.steps]
         self._validate_names(names)  # scikit-learn's: text, each once, without "__"
         if slashed := [name for name in names if "/" in name]:

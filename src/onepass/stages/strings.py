@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import chain
 from math import comb
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,9 +14,11 @@ from sklearn.utils._param_validation import Interval
 from onepass.base.inputs import readonly
 from onepass.base.parameters import parameter, parametric
 from onepass.base.state import Array
+from onepass.compiled.objects import LONGEST, SUBSEQUENCES
 from onepass.compiled.structures import Strings
-from onepass.stages.structures import Structures, bounds_of, codes_of, symbols_of, texts_of
+from onepass.stages.structures import Kept, Structures, bounds_of, codes_of, numbers_of, symbols_of, texts_of
 
+STRINGS = "strings or lists of tokens"
 NEAR = 2**20  # words that may be within `mismatches` of one, at most
 
 
@@ -54,7 +56,7 @@ class Spectrum(Structures):
     n_features: int = parameter()
     normed: bool = parameter()
 
-    _objects: ClassVar[str] = "strings or lists of tokens"
+    _objects: ClassVar[str] = STRINGS
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -73,19 +75,14 @@ class Spectrum(Structures):
         return sum(comb(self.k, i) * len(self._letters()) ** i for i in range(min(self.k, self.mismatches) + 1))
 
     def _flat(self, examples: list[Any]) -> tuple[Any, Array]:
-        strings = [_string(t, x) for t, x in enumerate(examples)]
-        if all(type(string) is str for string in strings):
-            codes, bounds = codes_of(strings)
-            symbols = readonly(codes.astype(np.uint64))
-        else:
-            symbols, bounds = symbols_of(list(chain.from_iterable(strings))), bounds_of(list(map(len, strings)))
+        symbols, bounds = _letters(type(self).__name__, examples)
         shortest, longest = 1 if self.blended else int(self.k), int(self.k)
         letters, near = symbols_of(list(self._letters())), self._near()
         record = Strings(bounds, symbols, shortest, longest, int(self.mismatches), letters, near)
         return record, np.diff(bounds) * (near * (longest - shortest + 1))
 
     def _parts(self, example: Any) -> Iterable[str]:
-        string = _string(0, example)
+        string = _string(type(self).__name__, 0, example)
         apart = "" if isinstance(string, str) else " "
         letters = texts_of(list(string))
         for i in range(len(letters)):
@@ -98,7 +95,58 @@ class Spectrum(Structures):
                     yield from (apart.join(word) for word, _ in words)
 
 
-def _string(t: int, x: Any) -> Any:
+@parametric
+class Subsequences(Kept):
+    """Strings for kernel learners with kernel="structure": the kernel of subsequences with gaps.
+
+    K(s, t) is the sum, over all words u of n letters and all places where the letters of u stand in this order in s and in t, of
+    decay^(the length that they span in s + the length that they span in t). So words with gaps count, and less so the longer the gaps.
+    A pair takes O(n |s| |t|) steps. Strings are given as to :class:`Spectrum`.
+
+    References
+    ----------
+    H. Lodhi, C. Saunders, J. Shawe-Taylor, N. Cristianini, C. Watkins: Text classification using string kernels. JMLR 2 (2002),
+    419-444.
+
+    Examples
+    --------
+    >>> from onepass import KernelPA, Subsequences, pipeline
+    >>> model = pipeline(Subsequences(2), KernelPA(kernel="structure", budget=100))
+    >>> for string, label in [("cat", "pet"), ("car", "thing"), ("cart", "thing"), ("cats", "pet")]:
+    ...     model.learn_one(string, label)
+    >>> model.predict_one("carts")
+    'thing'
+    >>> Subsequences(2, decay=0.5, normed=False).gram(["car", "cat"])  # "ca" spans 2 letters in both: 0.5^4
+    array([[0.140625, 0.0625  ],
+           [0.0625  , 0.140625]])
+    """
+
+    n: int = parameter(3, Interval(Integral, 1, LONGEST, closed="both"), text="How many letters the words have.")
+    decay: float = parameter(
+        0.5, Interval(Real, 0, 1, closed="right"), text="What each letter that a word spans multiplies it by."
+    )
+    normed: bool = parameter()
+
+    _objects: ClassVar[str] = STRINGS
+
+    def _kernel(self) -> tuple[float, float, float, float]:
+        return SUBSEQUENCES, self.n, self.decay, 1
+
+    def _bodies(self, examples: list[Any]) -> tuple[Array, Array]:
+        symbols, bounds = _letters(type(self).__name__, examples)
+        return numbers_of(symbols), bounds
+
+
+def _letters(taker: str, examples: list[Any]) -> tuple[Array, Array]:
+    """The hashes of the letters of strings, one string after the other, and where each begins and ends."""
+    strings = [_string(taker, t, x) for t, x in enumerate(examples)]
+    if all(type(string) is str for string in strings):
+        codes, bounds = codes_of(strings)
+        return readonly(codes.astype(np.uint64)), bounds
+    return symbols_of(list(chain.from_iterable(strings))), bounds_of(list(map(len, strings)))
+
+
+def _string(taker: str, t: int, x: Any) -> Any:
     """A string as a text, or as a list of tokens. What is missing is a string without letters."""
     if isinstance(x, str | list | tuple):
         return x
@@ -108,4 +156,4 @@ def _string(t: int, x: Any) -> Any:
         return ""
     if isinstance(x, np.ndarray) and x.ndim == 1:
         return x.tolist()
-    raise TypeError(f"Spectrum takes strings or lists of tokens, and example {t} is {type(x).__name__}.")
+    raise TypeError(f"{taker} takes {STRINGS}, and example {t} is {type(x).__name__}.")

@@ -10,10 +10,11 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from onepass.base.inputs import readonly
-from onepass.base.parameters import parameter, parametric
+from onepass.base.parameters import POSITIVE, parameter, parametric
 from onepass.base.state import Array
+from onepass.compiled.objects import PARTIAL_TREES, SUBSET_TREES, WITH_LEAVES, WITHOUT, tree_bodies
 from onepass.compiled.structures import EMPTY, SECOND, UNCLOSED, UNOPENED, WHOLE, Trees, parse_all
-from onepass.stages.structures import Structures, bounds_of, codes_of, texts_of
+from onepass.stages.structures import Kept, Structures, bounds_of, codes_of, texts_of
 
 FLAWS = {
     EMPTY: "has no nodes",
@@ -73,6 +74,87 @@ class Subtrees(Structures):
             pile.append(f"({' '.join([label, *below])})" if below else label)
             if count or self.leaves:
                 yield pile[-1]
+
+
+class KeptTrees(Kept):
+    """Trees for kernel learners."""
+
+    _objects: ClassVar[str] = "trees"
+    _by_production: ClassVar[bool]
+
+    def _bodies(self, examples: list[Any]) -> tuple[Array, Array]:
+        nodes = flat_trees(type(self).__name__, examples)
+        bodies = np.empty(3 * nodes[0][-1])
+        tree_bodies(*nodes, self._by_production, bodies)
+        return bodies, 3 * nodes[0]
+
+
+@parametric
+class SubsetTrees(KeptTrees):
+    """Trees for kernel learners with kernel="structure": the kernel of subset trees.
+
+    K(x, z) is the sum, over all pairs of equal fragments of two trees, of decay^(productions of the fragment), where each node of
+    a fragment has all its children or none of them. For nodes with the same production (the labels of a node and of its children),
+    common(a, b) = decay prod_i (1 + common(a_i, b_i)) over the children that are no leaves; else it is 0. A pair of trees takes at
+    most O(|x| |z|) steps. Trees are given as to :class:`Subtrees`.
+
+    References
+    ----------
+    M. Collins, N. Duffy: Convolution kernels for natural language. NIPS 2001, 625-632.
+
+    Examples
+    --------
+    >>> from onepass import SubsetTrees
+    >>> SubsetTrees(decay=1.0, leaves=False, normed=False).gram(["(S (A a) (B b))"])  # A; B; S with or without each of them
+    array([[6.]])
+    """
+
+    decay: float = parameter(
+        0.4, Interval(Real, 0, 1, closed="right"), text="What each production of a fragment multiplies it by."
+    )
+    leaves: bool = parameter(True, "boolean", text="Whether leaves are fragments.")
+    normed: bool = parameter()
+
+    _by_production = True
+
+    def _kernel(self) -> tuple[float, float, float, float]:
+        return SUBSET_TREES, self.decay, WITH_LEAVES if self.leaves else WITHOUT, 1
+
+
+@parametric
+class PartialTrees(KeptTrees):
+    """Trees for kernel learners with kernel="structure": the kernel of partial trees.
+
+    As :class:`SubsetTrees`, but a fragment may leave out children: common(a, b) is 0 for nodes with different labels, depth decay^2
+    terminal if one of them is a leaf, and else depth (decay^2 + the sum, over equally long subsequences of the children of both, of
+    decay^(children left out in between) prod common(a_i, b_j)). A pair of trees with up to b children a node takes at most
+    O(|x| |z| b^3) steps.
+
+    References
+    ----------
+    A. Moschitti: Efficient convolution kernels for dependency and constituent syntactic trees. ECML 2006, 318-329.
+
+    Examples
+    --------
+    >>> from onepass import KernelPA, PartialTrees, pipeline
+    >>> model = pipeline(PartialTrees(), KernelPA(kernel="structure", budget=100))
+    >>> for text, label in [("(S (N it) (V is))", "statement"), ("(S (V is) (N it))", "question")] * 2:
+    ...     model.learn_one(text, label)
+    >>> model.predict_one("(S (V was) (N it))")
+    'question'
+    """
+
+    decay: float = parameter(
+        0.4, Interval(Real, 0, 1, closed="right"), text="What a child that is left out multiplies a fragment by."
+    )
+    depth: float = parameter(0.4, Interval(Real, 0, 1, closed="right"), text="What each node of a fragment multiplies it by.")
+    terminal: float = parameter(1.0, POSITIVE, text="How much more leaves count.")
+    normed: bool = parameter()
+
+    _by_production = False
+
+    def _kernel(self) -> tuple[float, float, float, float]:
+        return PARTIAL_TREES, self.decay, self.depth, self.terminal
 
 
 def flat_trees(taker: str, examples: Sequence[Any]) -> Nodes:
