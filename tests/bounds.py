@@ -221,7 +221,10 @@ def staged(cls: Any, X: Any, **parameters: Any) -> None:
         each.transform_one({**one, "unseen": 1.0} if isinstance(one, dict) else one)
         after = each.transform(X)
         assert np.isfinite(after.data if sp.issparse(after) else after).all()
-    model, y = onepass.pipeline(cls(**parameters), onepass.PAClassifier(classes=[0, 1])), np.arange(n) % 2
+    learner = (
+        onepass.KernelPA(kernel="structure", classes=[0, 1]) if cls._gives_objects else onepass.PAClassifier(classes=[0, 1])
+    )
+    model, y = onepass.pipeline(cls(**parameters), learner), np.arange(n) % 2
     model.partial_fit(X[:1], y[:1])
     for t in range(n):
         x = X[t : t + 1] if sp.issparse(X) else X[t]
@@ -273,7 +276,7 @@ def matrix(cls: Any) -> Iterator[Case]:
 def of_kernels(cls: Any, parameters: dict[str, Any]) -> Iterator[Case]:
     this, X = partial(case, cls), rows(12)
     any_kernel = {"maintenance": "project"} if "maintenance" in parameters else {}
-    for kernel in sorted(cls._parameter_constraints["kernel"][0].options - {"precomputed"}):
+    for kernel in sorted(cls._parameter_constraints["kernel"][0].options - {"precomputed", "structure"}):
         yield this(table, X, 3, kernel=kernel, **any_kernel)
         yield this(growth, 9, 3, kernel=kernel, **any_kernel)
     yield this(table, csr(X), kernel=product, **any_kernel)
@@ -316,11 +319,31 @@ TEXT_OPTIONS: list[dict[str, Any]] = [
 ]
 
 
+OBJECTS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
+    "Spectrum": [
+        (TEXTS, {"k": 1}),
+        (TEXTS, {"k": 5, "blended": True}),
+        (["", "ab", "cabx"], {"mismatches": 2, "alphabet": "abc"}),
+    ],
+    "WeisfeilerLehman": [
+        ([[], [(0, 0)], ([1], []), [(0, 1), (2, 3), (1, 3)], ([1] * 70, [(0, 69)])], {"rounds": r}) for r in (0, 2)
+    ],
+    "ShortestPaths": [([[], [(0, 0)], ([1], []), [(0, 1), (2, 3), (1, 3)], ([1] * 70, [(0, 69)])], {})],
+    "Subsequences": [(["", "a", "ab", "é日🙂a", "x" * 70], {"n": n}) for n in (1, 2, 9)],
+    **{name: [(["x", "()", "(S)", "(S (A b) c)", "(" * 30 + ")" * 30], {})] for name in ("SubsetTrees", "PartialTrees")},
+    "Subtrees": [(["x", "()", "(S)", "(S (A b) c)", "(" * 70 + ")" * 70], {"leaves": leaves}) for leaves in (True, False)],
+}
+
+
 def of_stages(cls: Any) -> Iterator[Case]:
     """All cases of a stage."""
     if cls.__name__ == "Text":
         for options in TEXT_OPTIONS:
             yield from (case(cls, staged, texts, **options) for texts in (TEXTS, *([text] for text in TEXTS)))
+        return
+    if cls.__name__ in OBJECTS:
+        for objects, options in OBJECTS[cls.__name__]:
+            yield from (case(cls, staged, some, **options) for some in (objects, *([one] for one in objects)))
         return
     X = rows(9)
     named = dicts(rows(9, 17) * np.tri(9, 17, 1))  # each row brings a feature

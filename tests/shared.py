@@ -44,12 +44,14 @@ def folder_of(name: str) -> str:
 
 
 def golden(name: str) -> Any:
-    """A file of golden figures, JSON or numbers in CSV; they lie in `golden`, beside the folder ONEPASS_DATA."""
+    """A file of golden figures, JSON or numbers; they lie in `golden`, beside the folder ONEPASS_DATA."""
     folder = Path(os.environ.get("ONEPASS_DATA", SHARED / "data")).resolve().parent / "golden"
     if not folder.is_dir():
         pytest.skip(f"the golden figures {name} are absent: there is no folder {folder}; it must lie beside ONEPASS_DATA")
     if name.endswith(".json"):
         return json.loads((folder / name).read_text())
+    if name.endswith(".txt"):
+        return np.loadtxt(folder / name)
     with lzma.open(folder / name, "rt") as file:
         return np.loadtxt(file, delimiter=",")
 

@@ -76,18 +76,9 @@ def test_order(name: str) -> None:
 
 # --- docstrings ---
 
-OTHERS = (
-    "ActiveLearner",
-    "Hasher",
-    "Imputer",
-    "OneHot",
-    "RBFBasis",
-    "SequenceTagger",
-    "StandardScaler",
-    "Table",
-    "Text",
-    "UnitNorm",
-)
+STAGES = "Hasher", "Imputer", "OneHot", "RBFBasis", "StandardScaler", "Table", "Text", "UnitNorm"
+STRUCTURES = "PartialTrees", "ShortestPaths", "Spectrum", "Subsequences", "SubsetTrees", "Subtrees", "WeisfeilerLehman"
+OTHERS = "ActiveLearner", "SequenceTagger", *STAGES, *STRUCTURES
 CLASSES: dict[str, Any] = {**onepass.learners(), **{name: getattr(onepass, name) for name in OTHERS}}
 SOURCES = sorted(Path(onepass.__file__).parent.rglob("*.py"))
 

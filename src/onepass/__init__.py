@@ -26,11 +26,18 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for those who read and don't run
     from onepass.stages import Hasher as Hasher
     from onepass.stages import Imputer as Imputer
     from onepass.stages import OneHot as OneHot
+    from onepass.stages import PartialTrees as PartialTrees
     from onepass.stages import RBFBasis as RBFBasis
+    from onepass.stages import ShortestPaths as ShortestPaths
+    from onepass.stages import Spectrum as Spectrum
     from onepass.stages import StandardScaler as StandardScaler
+    from onepass.stages import Subsequences as Subsequences
+    from onepass.stages import SubsetTrees as SubsetTrees
+    from onepass.stages import Subtrees as Subtrees
     from onepass.stages import Table as Table
     from onepass.stages import Text as Text
     from onepass.stages import UnitNorm as UnitNorm
+    from onepass.stages import WeisfeilerLehman as WeisfeilerLehman
     from onepass.stages import pipeline as pipeline
     from onepass.structured import SequenceTagger as SequenceTagger
 
@@ -47,12 +54,19 @@ _OTHERS = {
     "Imputer": "stages",
     "ModelFileError": "base",
     "OneHot": "stages",
+    "PartialTrees": "stages",
     "RBFBasis": "stages",
     "SequenceTagger": "structured",
+    "ShortestPaths": "stages",
+    "Spectrum": "stages",
     "StandardScaler": "stages",
+    "Subsequences": "stages",
+    "SubsetTrees": "stages",
+    "Subtrees": "stages",
     "Table": "stages",
     "Text": "stages",
     "UnitNorm": "stages",
+    "WeisfeilerLehman": "stages",
     "learners": "registry",
     "load": "registry",
     "pipeline": "stages",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -181,7 +180,8 @@ def check_unasked(learner: Any, x: Any) -> None:
     if type(x) is np.ndarray and x.ndim == 1 and x.dtype in FLOATS and x.dot(x) < np.inf:
         return  # as nearly all are, in a tenth of the time
     first = first_of(learner)
-    first._check_rows([x] if isinstance(x, Mapping) else rows_of(one_row(x), first, fitted=True))
+    X = first._one_row(x)
+    first._check_rows(X if isinstance(X, list) else rows_of(X, first, fitted=True))
 
 
 def steps_of(learner: Any) -> list[Any]:

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 from onepass.base.buckets import Buckets
 from onepass.base.conventions import BaseEstimator
 from onepass.base.errors import DivergedError, ModelFileError
-from onepass.base.inputs import ABOUT_MISSING, Rows, check_values, named_values, rows_by_name, rows_of
+from onepass.base.inputs import ABOUT_MISSING, Rows, check_values, named_values, one_row, rows_by_name, rows_of
 from onepass.base.knowledge import Door, Start, no_labels, start_of
 from onepass.base.names import Names
 from onepass.base.saving import Saved, pack_arrays, pack_state, pack_value, unpack_state, unpack_value
@@ -270,6 +270,10 @@ class Estimator(Saved, Locked, BaseEstimator):
         return estimator
 
     # --- features ---
+
+    def _one_row(self, x: Any) -> Any:
+        """One example as a table of one row."""
+        return one_row(x)
 
     def _rows(self, X: Any, state: State) -> Rows:
         """Rows to predict. Features that a growing model does not know count for nothing, unless their weights are drawn already."""

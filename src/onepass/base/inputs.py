@@ -21,6 +21,10 @@ from onepass.compiled.rows import DenseRows, SparseRows
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 ABOUT_MISSING = "Put onepass.Imputer before the learner, in a pipeline, to fill in missing values."
 
+ABOUT_OBJECTS = (
+    'Put a stage like onepass.Subsequences before a learner with kernel="structure", in a pipeline, and nothing in between.'
+)
+
 # What a block may hold: enough rows to forget the cost of a call, few enough to be converted in the cache.
 BLOCK_ROWS, BLOCK_BYTES = 32768, 1 << 24
 

@@ -71,6 +71,10 @@ class Learner(Riverine, Engine):
         """What parameter selection tries if it is told nothing else: name -> values, in the order of the search."""
         return {}
 
+    def _takes_objects(self) -> bool:
+        """Whether its rows are objects (`compiled/objects.py`)."""
+        return False
+
     def _through_origin(self) -> bool:
         """Whether the score of a row of zeros is to be 0."""
         return False

@@ -11,7 +11,7 @@ import numpy as np
 from onepass.base.binding import ReadRaw
 from onepass.base.conventions import TransformerMixin
 from onepass.base.estimator import Estimator, are_named
-from onepass.base.inputs import Rows, one_row, readonly, rows_of
+from onepass.base.inputs import Rows, readonly, rows_of
 from onepass.base.knowledge import WHOLE, Door
 from onepass.base.parameters import among, parameter
 from onepass.base.state import Array, State
@@ -45,6 +45,7 @@ class Stage(TransformerMixin, Estimator):
     _takes_raw: ClassVar[bool] = False  # whether it wants dicts, frames or texts as they come
     _fixes_width: ClassVar[bool] = False  # whether its rows have as many columns as it says, whatever features come
     _brings_features: ClassVar[bool] = False  # whether features may come up behind it, whatever is known before
+    _gives_objects: ClassVar[bool] = False  # whether its rows are objects for a kernel, and no features
     _learns_targets: ClassVar[bool] = False  # whether it wants the targets of the rows that it learns from
 
     # --- what a subclass says ---
@@ -120,12 +121,12 @@ class Stage(TransformerMixin, Estimator):
     def learn_one(self, x: Any) -> None:
         """Learn from one example: a dict of features, a 1-d array or a sparse row."""
         with self._lock:
-            guarded(lambda: self._learn_transform(one_row(x), None, Door(features_come=isinstance(x, Mapping))), self)
+            guarded(lambda: self._learn_transform(self._one_row(x), None, Door(features_come=isinstance(x, Mapping))), self)
 
     def transform_one(self, x: Any) -> Any:
         """One example after the stage, as it came: a dict for a dict, else a 1-d array. Unknown features are left out."""
         state = self._readable()
-        data = self._seen_by(state, one_row(x), foreseen=False).data
+        data = self._seen_by(state, self._one_row(x), foreseen=False).data
         if not isinstance(x, Mapping):
             return data[0] if isinstance(data, np.ndarray) else data.toarray()[0]
         names = self._names_after(self._check_named_features(state).first(state.n_features))

@@ -31,6 +31,7 @@ KERNELS = {
 Kernel = namedtuple("Kernel", "kind gamma degree coef0")
 Custom = namedtuple("Custom", "function width")  # a user's function of two dense rows of `width` numbers
 Given = namedtuple("Given", "width")  # x is the row of kernel values with all `width` examples
+Structure = namedtuple("Structure", "width")  # x is an object that says itself what its kernel is (`compiled/objects.py`)
 
 
 @verb(0, 1)

@@ -194,13 +194,19 @@ def bag(keys: Any, how: Any, documents: Any, totals: Any, taught: Any, normed: A
         totals[0] += 1
         totals[1] += n
     if normed:
-        norm2 = 0.0
-        for i in range(used):
-            norm2 += values[i] * values[i]
-        scale = 1 / np.sqrt(norm2) if norm2 > 0 else 0.0
-        for i in range(used):
-            values[i] *= scale
+        scale_to_unit(values[:used])
     return used
+
+
+@routine
+def scale_to_unit(values: Any) -> None:
+    """Scale a row to unit norm; one of zeros stays as it is."""
+    norm2 = 0.0
+    for i in range(len(values)):
+        norm2 += values[i] * values[i]
+    scale = 1 / np.sqrt(norm2) if norm2 > 0 else 0.0
+    for i in range(len(values)):
+        values[i] *= scale
 
 
 INSIDE = 3  # of a character that began before

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from numbers import Real
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -21,7 +22,6 @@ from sklearn.utils import get_tags
 
 from onepass.base import Learner
 from onepass.base.engine import Piece, Pieces
-from onepass.base.estimator import are_named
 from onepass.base.inputs import as_csr, from_csr
 from onepass.base.labels import Coded, classes_of, coded, label_array
 from onepass.datasets import Dataset
@@ -601,14 +601,19 @@ class _Rows:
 def arrays(data: Any) -> tuple[Any, Array]:
     """The rows and targets of a pair, or of the training part of a data set."""
     X, y = (data.X, data.y) if isinstance(data, Dataset) else data
-    raw = isinstance(X, list) and (are_named(X) or all(isinstance(x, str) for x in X))
-    X, y = np.asarray(X) if isinstance(X, list) and not raw else X, np.asarray(y)
+    X, y = np.asarray(X) if isinstance(X, list) and _are_numbers(X) else X, np.asarray(y)
     if len(y) == 0:
         raise ValueError("The stream has no examples.")
     n = len(X) if isinstance(X, list) else X.shape[0]
     if n != len(y):
         raise ValueError(f"X has {n} rows, but y has {len(y)} values.")
     return X, y
+
+
+def _are_numbers(X: list[Any]) -> bool:
+    """Whether a list holds rows of numbers. Texts, graphs and the like are for the model's first stage to understand."""
+    lists = all(isinstance(x, np.ndarray | list | tuple) for x in X)
+    return lists and len({len(x) for x in X}) < 2 and all(isinstance(value, Real | np.bool_) for x in X[:1] for value in x)
 
 
 def default_metric(classes: Array | None) -> str:

@@ -16,13 +16,14 @@ from scipy.sparse import csr_array
 from sklearn.utils._param_validation import Interval
 
 from onepass.base import Field, Learner, ModelFileError, State
-from onepass.base.inputs import Rows
+from onepass.base.inputs import ABOUT_OBJECTS, Rows
 from onepass.base.knowledge import Start
 from onepass.base.parameters import NOT_NEGATIVE, POSITIVE, among, parameter, parametric
 from onepass.base.state import Array
 from onepass.compiled import book
+from onepass.compiled import objects as objects  # whose forms the loop finds
 from onepass.compiled.eviction import POLICIES
-from onepass.compiled.kernels import KERNELS, Custom, Given, Kernel
+from onepass.compiled.kernels import KERNELS, Custom, Given, Kernel, Structure
 from onepass.compiled.stores import Dense, Numbered, Sparse
 from onepass.compiled.support import Support
 
@@ -36,7 +37,8 @@ LARGEST = 2**31 - 1  # of budgets and degrees
 UP_TO_LARGEST = Interval(Integral, 1, LARGEST, closed="both")
 
 # Kinds of kernel that are no entries of KERNELS.
-PRECOMPUTED, CUSTOM = -1, -2
+PRECOMPUTED, CUSTOM, STRUCTURE = -1, -2, -3
+OTHERS = {"precomputed": PRECOMPUTED, "structure": STRUCTURE}
 
 # What parameter selection tries for gamma.
 GAMMAS = tuple(4.0**k for k in range(-5, 3))
@@ -49,12 +51,13 @@ class KernelModel(Learner):
     _: KW_ONLY
     kernel: Any = parameter(
         "rbf",
-        among(*KERNELS, "precomputed"),
+        among(*KERNELS, *OTHERS),
         callable,
         text='The kernel k(x, z). "linear": x.z; "poly": (gamma x.z + coef0)^degree; "rbf": exp(-gamma |x - z|^2); "laplacian":'
         ' exp(-gamma |x - z|_1); "sigmoid": tanh(gamma x.z + coef0); "cosine": x.z / (|x| |z|); "chi2":'
         ' exp(-gamma sum (x - z)^2 / (x + z)) and "intersection": sum min(x, z), both for features that are not negative.'
-        ' "precomputed": row t of X holds the kernel values of example t with all examples. A function takes two 1-d arrays and'
+        ' "precomputed": row t of X holds the kernel values of example t with all examples. "structure": that of the stage before the'
+        " learner, such as :class:`onepass.Subsequences`. A function takes two 1-d arrays and"
         " returns a number; Numba compiles it.",
     )
     gamma: float | None = parameter(
@@ -164,10 +167,12 @@ class KernelModel(Learner):
             )
         if self.kernel == "precomputed" and start.grow_classes:
             raise ValueError('kernel="precomputed" needs labels that are known from the start: pass `classes`.')
+        if self._takes_objects() and not rows.sparse:
+            raise ValueError(f'kernel="structure" takes objects, not rows of numbers. {ABOUT_OBJECTS}')
         state: State = super()._first_state(start, rows)
         state.arrays["gamma"][0] = 1.0 / max(state.known, 1)
         state.arrays["book"][book.KIND] = self._kind()
-        sparse = rows.sparse and (start.grow_features or rows.width > NARROW) and not fixed
+        sparse = rows.sparse and (start.grow_features or rows.width > NARROW or self._takes_objects()) and not fixed
         entries = 1 if self.kernel == "precomputed" else FIRST_ENTRIES if sparse else 0
         return state.extended({"entries": entries, **self._more_slots(state, dense=entries == 0)})
 
@@ -199,7 +204,10 @@ class KernelModel(Learner):
         return f"a budget, for example budget={HURTS // 8}"
 
     def _kind(self) -> int:
-        return CUSTOM if callable(self.kernel) else PRECOMPUTED if self.kernel == "precomputed" else KERNELS[self.kernel]
+        return CUSTOM if callable(self.kernel) else OTHERS[self.kernel] if self.kernel in OTHERS else KERNELS[self.kernel]
+
+    def _takes_objects(self) -> bool:
+        return self.kernel == "structure"
 
     def _support(self, state: State, arrays: Mapping[str, Any]) -> Support:
         page = arrays["book"]
@@ -220,6 +228,8 @@ class KernelModel(Learner):
             kernel = Kernel(self._kind(), gamma, int(self.degree), float(self.coef0))
             if callable(self.kernel):
                 kernel = Custom(compiled(self.kernel, state.dtype), state.n_features)
+            if self._takes_objects():
+                kernel = Structure(state.n_features)
             if state.capacities["dense"]:
                 store = Dense(arrays["Z"], arrays["norms"])
             else:
@@ -261,6 +271,8 @@ class KernelModel(Learner):
             )
         if callable(self.kernel):
             self._refuse_values(rows, t, dtype)
+        if self._takes_objects():
+            raise ValueError(f"Row {t} of X is no object for the kernel of those before it. {ABOUT_OBJECTS}")
         super()._refuse(rows, t, dtype)
 
     def _refuse_values(self, rows: Rows, t: int, dtype: np.dtype[Any]) -> None:
@@ -303,7 +315,7 @@ class KernelModel(Learner):
         sound = (
             0 <= n <= capacities["support"]
             and arrays["book"][book.KIND] == self._kind()
-            and (self.kernel != "precomputed" or capacities["entries"] > 0)
+            and (self.kernel not in OTHERS or capacities["entries"] > 0)
             and capacities["dense"] in (0, capacities["support"])
             and all(
                 capacities[axis] == (capacities["support"] if axis in self._keeps() else 0)

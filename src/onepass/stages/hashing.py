@@ -107,6 +107,9 @@ class Hashing(Stage):
 
     n_features: int
 
+    _offers: ClassVar[dict[str, Any]] = {
+        "n_features": parameter(BUCKETS, Interval(Integral, 1, 2**30, closed="both"), text="How many columns the rows have.")
+    }
     _takes_raw = True
     _fixes_width = True
 

@@ -17,7 +17,7 @@ from onepass.base.binding import Bound
 from onepass.base.engine import Piece, Pieces
 from onepass.base.estimator import are_named
 from onepass.base.explaining import Explanation
-from onepass.base.inputs import BLOCK_ROWS, Rows, one_row, rows_of
+from onepass.base.inputs import ABOUT_OBJECTS, BLOCK_ROWS, Rows, rows_of
 from onepass.base.knowledge import WHOLE, Door
 from onepass.base.offering import offered_if, refuse
 from onepass.base.river import Riverine
@@ -156,6 +156,9 @@ class Pipeline(Saved, Riverine, _BaseComposition):
                 "A pipeline is made of stages (StandardScaler, UnitNorm, Hasher) and a learner of onepass at the end. Transformers of"
                 " scikit-learn and river become stages in onepass.pipeline(...)."
             )
+        before = [False, *(stage._gives_objects for stage in self.stages)]
+        if any(before[:-1]) or before[-1] != self.learner._takes_objects():
+            raise ValueError(ABOUT_OBJECTS)
         names = [name for name, _ in self.steps]
         self._validate_names(names)  # scikit-learn's: text, each once, without "__"
         if slashed := [name for name in names if "/" in name]:
@@ -203,7 +206,7 @@ class Pipeline(Saved, Riverine, _BaseComposition):
             answer = None if one is None or code is None else one.run_one(x, code, one.full)
             if answer is None or answer != answer:
                 door = Door(labels_come=True, features_come=isinstance(x, Mapping))
-                self._learn(one_row(x), [y], None if w == 1.0 else [w], door)
+                self._learn(self._all[0]._one_row(x), [y], None if w == 1.0 else [w], door)
 
     def _chain(self, steps: list[Any]) -> Bound | None:
         """The binding for single examples that nothing new comes with, all steps in one call; None if each needs a closer look."""
@@ -344,7 +347,7 @@ class Pipeline(Saved, Riverine, _BaseComposition):
     @_learner_has("score_one")
     def score_one(self, x: Any) -> float | None:
         """How usual one example is, to a learner of one class; None before anything was learned."""
-        return float(self.score_samples(one_row(x))[0]) if self.__sklearn_is_fitted__() else None
+        return float(self.score_samples(self._all[0]._one_row(x))[0]) if self.__sklearn_is_fitted__() else None
 
     @_learner_has("predict_proba")
     def predict_proba(self, X: Any) -> Array:
@@ -379,7 +382,7 @@ class Pipeline(Saved, Riverine, _BaseComposition):
 
     def _scores_one(self, x: Any, states: list[Any]) -> Array:
         """The scores of one example, (1, width)."""
-        return self.learner._scores(self._seen(one_row(x), states), states[-1])
+        return self.learner._scores(self._seen(self._all[0]._one_row(x), states), states[-1])
 
     @_learner_has("explain_one")
     def explain_one(self, x: Any, label: Any = None) -> Explanation:
@@ -387,7 +390,7 @@ class Pipeline(Saved, Riverine, _BaseComposition):
 
         Features are called what they are called before the stages, also where these hash: a column by what went into it.
         """
-        return self._read(lambda states: self._explained(one_row(x), states, label))
+        return self._read(lambda states: self._explained(self._all[0]._one_row(x), states, label))
 
     def _explained(self, X: Any, states: list[Any], label: Any) -> Explanation:
         called: Any = None

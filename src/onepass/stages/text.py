@@ -83,7 +83,7 @@ class Text(Hashing):
     'spam'
     """
 
-    n_features: int = parameter(2**18, Interval(Integral, 1, 2**30, closed="both"), text="How many columns the rows have.")
+    n_features: int = parameter(2**18)
     ngrams: int = parameter(
         1, Interval(Integral, 0, 8, closed="both"), text="Up to so many words in a row are a feature; 0 for no words at all."
     )
@@ -197,7 +197,7 @@ def _in_blocks(
     """Texts as the parts of sparse rows, a block at a time: there is place for all n-grams that a block could have."""
     _, ngrams, letters, *_ = settings
     indptr, parts = np.zeros(len(offsets), np.int64), list[tuple[Array, Array]]()
-    for start, stop in _blocks(offsets):
+    for start, stop in blocks_of(offsets):
         ends = offsets[start : stop + 1]
         most = int(ends[-1] - ends[0] + 2 * (stop - start)) * (ngrams + letters[1])
         indices, values, own = np.empty(most, np.int32), np.empty(most), np.empty(stop - start + 1, np.int64)
@@ -218,8 +218,7 @@ def _encoded(X: Any) -> tuple[Array, Array]:
     """Texts in UTF-8, one after the other, and where each begins and ends. What is missing is a text without words."""
     if isinstance(X, str | Mapping):
         raise TypeError("Text takes a list of texts; put a single one into a list, or use learn_one and predict_one.")
-    listed = getattr(X, "to_list", None) or getattr(X, "to_pylist", None)  # of pandas and polars, and of Arrow
-    items = X if isinstance(X, list) else list(X) if listed is None else listed()
+    items = listed(X)
     try:
         whole = "".join(items)
     except TypeError:
@@ -230,6 +229,12 @@ def _encoded(X: Any) -> tuple[Array, Array]:
     return readonly(np.frombuffer(data, np.uint8)), readonly(np.cumsum([0, *lengths]))
 
 
+def listed(X: Any) -> list[Any]:
+    """The items of a list, an array or a column, also of pandas, polars and Arrow."""
+    to_list = getattr(X, "to_list", None) or getattr(X, "to_pylist", None)
+    return X if isinstance(X, list) else list(X) if to_list is None else to_list()
+
+
 def _text(t: int, item: Any) -> str:
     if item is None or (isinstance(item, float) and item != item):
         return ""
@@ -238,8 +243,8 @@ def _text(t: int, item: Any) -> str:
     return item
 
 
-def _blocks(offsets: Array) -> Iterator[tuple[int, int]]:
-    """Cuts of texts into blocks of about `BLOCK_BYTES`."""
+def blocks_of(offsets: Array) -> Iterator[tuple[int, int]]:
+    """Cuts of texts, or of what else has offsets, into blocks of about `BLOCK_BYTES`."""
     start, n = 0, len(offsets) - 1
     while start < n or start == n == 0:
         stop = max(start + 1, int(np.searchsorted(offsets, offsets[start] + BLOCK_BYTES, side="right")) - 1)
