@@ -170,7 +170,7 @@ def learn(
             raise ValueError(f"{stream.name} has no labels to learn from")
         if before:
             click.echo(f"onepass: going on after row {before:,} of {stream.name}, where the model stopped", err=True)
-        if model is None and task != "tagging":
+        if model is None:
             column = stream.about.get("label")
             what = f"the label of {stream.name}" if column is None else f"the label {column!r} of {stream.name}"
             task = decided_task(first.y, said, task, what)

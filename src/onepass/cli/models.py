@@ -188,6 +188,8 @@ def decided_task(y: Any, said: str | None, known: str | None, what: str) -> str:
     import numpy as np
 
     task = said or known or task_of(y)
+    if task == "tagging":
+        return task
     distinct = len(np.unique(y))
     counted = f"{distinct:,} different values in the first {len(y):,} rows"
     if said is None and task == "classification" and distinct > max(MANY_LABELS, len(y) // OFTEN):
