@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from numba.core import config
 
-from naive_tags import Tagger, phi
+from naive_tags import Tagger, minus, phi
 from onepass import PAClassifier, SequenceTagger
+from optimum import check_step, objective
 from shared import golden
 
 pytestmark = pytest.mark.plain
@@ -97,6 +98,48 @@ def _begin_anew(model: SequenceTagger, twin: Tagger) -> None:
     twin.w = weights(model)
     if "Sigma" in model._state.arrays:
         model._state.arrays["Sigma"][:] = 1
+
+
+@pytest.mark.parametrize("variant", ["hard", "I", "II"])
+@pytest.mark.parametrize("rivals", [1, 3])
+@pytest.mark.parametrize("cost", ["root", "errors"])
+def test_steps_solve_their_problem(variant: str, rivals: int, cost: str) -> None:
+    """min |w' - w|^2 / 2 + C L(w'), L the largest of rho_j - w'.D_j over the rivals, or its square, or such that it is 0. With one
+    rival that is told by a general solver as well; with several, whose L has edges, by trial alone."""
+    C = 0.05
+    model = SequenceTagger(
+        variant=variant, C=C, rivals=rivals, cost=cost, update="prediction", average=None, classes=LABELS, random_state=0
+    )
+    data = list(sentences(6, seed=3))
+    model.partial_fit(*zip(*data, strict=True))  # all features are known
+    twin = Tagger(LABELS, cost=cost)
+    moved = 0
+    for x, y in data[1:]:
+        _begin_anew(model, twin)
+        before = dict(twin.w)
+        keys = sorted(before, key=repr)
+        rows = [(minus(phi(x, y), phi(x, z)), twin.rho(y, z)) for z in twin.n_best(x, rivals) if z != tuple(y)]
+        if not rows:
+            continue
+        D, rho = np.array([[row.get(key, 0.0) for key in keys] for row, _ in rows]), np.array([rho for _, rho in rows])
+        model.learn_one(x, y)
+        after = weights(model)
+        z0, z = (np.array([w[key] for key in keys]) for w in (before, after))
+        moved += not np.array_equal(z0, z)
+
+        def loss(w: Any, D: Any = D, rho: Any = rho) -> float:
+            return float((rho - D @ w).max())
+
+        if len(rows) == 1:
+            check_step(variant, C, z0, z, loss)
+            continue
+        best, rng = objective(variant, C, z0, loss, z), np.random.default_rng(0)
+        assert variant != "hard" or loss(z) < 1e-7
+        for size in np.geomspace(1e-5, 1, 200):
+            other = z + size * rng.normal(size=len(D)) @ D
+            if variant != "hard" or loss(other) <= 0:
+                assert objective(variant, C, z0, loss, other) >= best - 1e-7
+    assert moved
 
 
 def test_first_sentence() -> None:

@@ -303,6 +303,44 @@ def test_weights(form: str) -> None:
 
 
 @plain
+@both
+def test_growing_may_be_forbidden(form: str) -> None:
+    """Then the first call tells which features and labels there are; those that come later count for nothing, or are refused."""
+    X, y = text(20)
+    X = FORMS[form][0](X)
+    model = made(form, grow=False).partial_fit(X[:10], y[:10])
+    n, labels = model.n_features_in_, model.classes_.tolist()
+    assert n == made(form, grow=False, shuffle=False).fit(X[:10], y[:10]).n_features_in_
+    model.partial_fit(X[10:], [[labels[0]] * len(tags) for tags in y[10:]])
+    assert model.n_features_in_ == n
+    assert made(form).partial_fit(X[:10], y[:10]).partial_fit(X[10:], y[10:]).n_features_in_ > n
+    weights = np.arange(10) % 2
+    some = made(form, grow=False).partial_fit(X[:10], y[:10], sample_weight=weights)
+    assert snapshot(some) == snapshot(made(form, grow=False).partial_fit(X[1:10:2], y[1:10:2]))
+    assert made(form).partial_fit([], [])._state is None
+    assert made(form).test_then_train([[]], [[]]) == [[]]
+
+
+@plain
+@pytest.mark.parametrize("damage", ["rows", "keys", "index", "W"])
+def test_damaged_files(damage: str, tmp_path: Path) -> None:
+    """Numbers that would lead out of bounds are found out when a file is loaded, or do no harm."""
+    X, y = text()
+    model = made("words").fit(X, y)
+    array = model._state.arrays[damage]
+    array[:] = np.random.default_rng(0).integers(-(2**40), 2**40, array.shape)
+    model._state.bound = model._bound = None
+    if damage == "rows":
+        with pytest.raises(RuntimeError, match="have no rows"):
+            model.save(tmp_path / "model.onepass")
+        return
+    model.save(tmp_path / "model.onepass")
+    loaded = onepass.load(tmp_path / "model.onepass")
+    assert [len(tags) for tags in loaded.predict(X)] == [*map(len, X)]
+    loaded.partial_fit(X, y)
+
+
+@plain
 def test_the_order_of_a_dict_does_not_matter() -> None:
     X = dicts(text()[0])
     y = text()[1]

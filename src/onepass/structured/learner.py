@@ -289,8 +289,8 @@ class StructuredLearner(Learner):
             target, weights = self._targets(y, examples), self._weights(sample_weight, len(examples))
 
             def begin() -> None:
-                if weights is None or weights.any():
-                    self._state = self._begun(target[:0] if classes is None else declared_classes(classes, 1), classes is None)
+                if len(examples) and (weights is None or weights.any()):
+                    self._state = self._first(examples, target, weights, classes)
                     self._go_on_with_examples(examples, target, weights, answers)
                 elif answers is not None:
                     answers.extend(self._foretold(examples))
@@ -301,6 +301,15 @@ class StructuredLearner(Learner):
                 self._check_classes(self._state, classes)
                 self._go_on_with_examples(examples, target, weights, answers)
             self._keep_bound()
+
+    def _first(self, examples: Any, target: Coded, weights: Array | None, classes: Any) -> State:
+        """The state before a first call that is not `fit`. Where labels or features may not come up, it knows those of the call."""
+        if classes is not None:
+            state = self._begun(declared_classes(classes, 1), False)
+        else:
+            known = target[:0] if self.grow in (None, True, "labels") else _taught(examples, target, weights)[1]
+            state = self._begun(np.unique(np.asarray(known)), True)
+        return state if state.grow_features else _taught(examples, target, weights)[0].learned_by(state)[0]
 
     def _begun(self, labels: Any, come: bool) -> State:
         """The first state, with some labels; whether others may come."""
@@ -317,11 +326,9 @@ class StructuredLearner(Learner):
 
     def _fit_examples(self, examples: Any, target: Coded, weights: Array | None) -> None:
         self._state = None
-        taught = slice(None) if weights is None else np.repeat(weights > 0, np.diff(examples.offsets))
-        state = self._begun(np.unique(np.asarray(target[taught])), True)
-        learned = np.arange(len(examples)) if weights is None else np.flatnonzero(weights)
-        examples, target = examples.taken(learned), target[examples.places(learned)]
-        weights = None if weights is None else weights[learned]
+        examples, target = _taught(examples, target, weights)
+        weights = None if weights is None else weights[weights > 0]
+        state = self._begun(np.unique(np.asarray(target)), True)
         self._check_examples(state, target, weights)
         state, examples = examples.learned_by(state)
         self._state = state
@@ -341,7 +348,8 @@ class StructuredLearner(Learner):
         could be wrong with the data was looked at before."""
         state = self._writable()
         self._check_examples(state, target, weights)
-        copies = state.nbytes <= max(examples.nbytes, COPIED_ALWAYS) or self._shown is not None
+        small = state.nbytes <= max(examples.nbytes, COPIED_ALWAYS)
+        copies = (small and len(examples) > 1) or self._shown is not None  # one example is refused before it changes anything
         (guarded if copies else in_place)(lambda: self._pass(examples, target, weights, answers), self)
 
     def _check_examples(self, state: State, target: Coded, weights: Array | None) -> None:
@@ -456,6 +464,14 @@ def coded_outputs(y: Any, offsets: Array, what: str) -> Coded:
     ranks = np.empty(len(order), np.intp)
     ranks[order] = np.arange(len(order))
     return Coded(found[order], ranks[np.fromiter(map(places.__getitem__, flat), np.intp, len(flat))])
+
+
+def _taught(examples: Any, target: Coded, weights: Array | None) -> tuple[Any, Coded]:
+    """The examples that weigh something, and their outputs."""
+    if weights is None or weights.all():
+        return examples, target
+    learned = np.flatnonzero(weights)
+    return examples.taken(learned), target[examples.places(learned)]
 
 
 def _runs(weights: Array | None, n: int) -> Iterator[tuple[int, int]]:

@@ -151,11 +151,14 @@ def _number_keys(state: State, keys: Array, rows: Array) -> State:
         start, n = number(state.arrays["index"], state.arrays["keys"], n, keys, rows, start)
         if start == len(keys):
             return state if n == state.n_features else state.widened(n)
-        room = n + 1 + min(n, (len(keys) - start) // 4)  # of those that are left, so many may be new
-        slots = len(state.arrays["index"])
+        room, slots = (
+            n + 1 + min(n, (len(keys) - start) // 4),
+            len(state.arrays["index"]),
+        )  # some of those that are left may be new
         full = 2 * (n + 1) > slots  # by the number of rows alone, so that the index is the same however a stream is cut
+        clogged = not full and n < state.capacity  # by what came to nothing
         state = state.widened(n).roomier(room, {"slots": 4 * slots} if full else {})
-        if full:
+        if full or clogged:
             fill(state.arrays["index"], state.arrays["keys"], n)
 
 
