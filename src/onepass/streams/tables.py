@@ -295,9 +295,7 @@ class Csv:
             types if types is not None else {column: self._arrow.string() for column in self._text if column in self._columns}
         )
         return self._csv.read_csv(
-            self._arrow.BufferReader(
-                data
-            ),  # which threads of Arrow read without Python: it may have ended when they come to it
+            in_arrow(data, self._arrow),
             self._csv.ReadOptions(column_names=self._columns, block_size=len(data) + 1),
             self._csv.ParseOptions(delimiter=self._delimiter, quote_char=self._quote, newlines_in_values=True),
             self._csv.ConvertOptions(
@@ -354,7 +352,15 @@ class Json:
             else {}
         )
         reading = self._json.ReadOptions(block_size=len(data) + 1)
-        return self._json.read_json(self._arrow.BufferReader(data), reading, self._json.ParseOptions(**explicit))
+        return self._json.read_json(in_arrow(data, self._arrow), reading, self._json.ParseOptions(**explicit))
+
+
+def in_arrow(data: Any, arrow: Any) -> Any:
+    """Bytes for Arrow's threads to read, in memory of its own. They may come to them, and let go of them, when Python has ended: to
+    release an object of Python then aborts the process."""
+    buffer = arrow.allocate_buffer(len(data))
+    np.frombuffer(buffer, np.uint8)[:] = np.frombuffer(data, np.uint8)
+    return arrow.BufferReader(buffer)
 
 
 class Bad:
