@@ -128,7 +128,7 @@ class RandomWalks(Kept):
     K(x, z) is the sum, over k = 0, 1, ..., of weight^k (or weight^k / k!, if the series is "exponential") times the number of pairs of
     walks of k steps, one in each graph, that pass nodes with equal labels; walks of no step count whatever the labels are. Without
     `steps` the series has an end only if weight r^2 < 1, with r the largest absolute eigenvalue of the graph's adjacency matrix: graphs
-    where that is not so, or hardly, are refused. A pair takes O(e m + n f) steps of a computer for each of the walk, with n and m nodes and e and f edges.
+    where that is not so, or hardly, are refused. With n and m nodes and e and f edges, each k takes a pair O(e m + n f) operations.
     Graphs are given as to :class:`WeisfeilerLehman`; labels of edges do not matter.
 
     References
@@ -173,9 +173,10 @@ class RandomWalks(Kept):
         adjacency[sources, targets] = 1
         largest = float(np.abs(np.linalg.eigvals(adjacency)).max())
         if self.weight * largest**2 > NEARLY:
+            most = NEARLY / largest**2
             raise ValueError(
-                f"In graph {t} the sum over all walks has no end with weight={self.weight}: take one below {NEARLY / largest**2:.3g}, or"
-                " limit the `steps`."
+                f"In graph {t} the sum over all walks has no end with weight={self.weight}: take one below {most:.3g}, or limit the"
+                " `steps`."
             )
 
 
