@@ -329,6 +329,7 @@ OBJECTS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
         ([[], [(0, 0)], ([1], []), [(0, 1), (2, 3), (1, 3)], ([1] * 70, [(0, 69)])], {"rounds": r}) for r in (0, 2)
     ],
     "ShortestPaths": [([[], [(0, 0)], ([1], []), [(0, 1), (2, 3), (1, 3)], ([1] * 70, [(0, 69)])], {})],
+    "RandomWalks": [([[], [(0, 0)], ([1], []), [(0, 1), (2, 3), (1, 3)]], {"steps": k}) for k in (None, 1)],
     "Subsequences": [(["", "a", "ab", "é日🙂a", "x" * 70], {"n": n}) for n in (1, 2, 9)],
     **{name: [(["x", "()", "(S)", "(S (A b) c)", "(" * 30 + ")" * 30], {})] for name in ("SubsetTrees", "PartialTrees")},
     "Subtrees": [(["x", "()", "(S)", "(S (A b) c)", "(" * 70 + ")" * 70], {"leaves": leaves}) for leaves in (True, False)],

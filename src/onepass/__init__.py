@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for those who read and don't run
     from onepass.stages import Imputer as Imputer
     from onepass.stages import OneHot as OneHot
     from onepass.stages import PartialTrees as PartialTrees
+    from onepass.stages import RandomWalks as RandomWalks
     from onepass.stages import RBFBasis as RBFBasis
     from onepass.stages import ShortestPaths as ShortestPaths
     from onepass.stages import Spectrum as Spectrum
@@ -56,6 +57,7 @@ _OTHERS = {
     "OneHot": "stages",
     "PartialTrees": "stages",
     "RBFBasis": "stages",
+    "RandomWalks": "stages",
     "SequenceTagger": "structured",
     "ShortestPaths": "stages",
     "Spectrum": "stages",

@@ -1,4 +1,4 @@
-"""Strings and trees that kernel learners keep: kernels by definition and as others compute them, and what learners make of them."""
+"""Objects that kernel learners keep: kernels by definition and as others compute them, and what learners make of them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from onepass import (
     KernelPA,
     PAClassifier,
     PartialTrees,
+    RandomWalks,
     Spectrum,
     StandardScaler,
     Subsequences,
@@ -25,7 +26,7 @@ from onepass import (
     load,
     pipeline,
 )
-from onepass.compiled.objects import HEADER, PARTIAL_TREES, PLAIN, SUBSET_TREES
+from onepass.compiled.objects import HEADER, PARTIAL_TREES, PLAIN, RANDOM_WALKS, SUBSET_TREES
 from shared import dataset_file, golden, snapshot
 
 RNG = np.random.default_rng(0)
@@ -42,6 +43,10 @@ def written(tree: Tree) -> str:
 
 
 STRINGS = ["", "a", "é", *("".join(RNG.choice(list("abé"), RNG.integers(1, 11))) for _ in range(9))]
+GRAPHS: list[Any] = [([], []), (["C"], []), (["C", "C"], [(0, 0)])]
+for size in RNG.integers(2, 6, 7).tolist():
+    some = [(i, j) for i in range(size) for j in range(i) if RNG.random() < 0.5]
+    GRAPHS.append((RNG.choice(["C", "Cl"], size).tolist(), some))
 TREES = [("x", []), ("S", []), *(drawn_tree() for _ in range(10))]
 
 
@@ -91,6 +96,21 @@ def partial_trees(a: Tree, b: Tree, decay: float, depth: float, terminal: float)
     return sum(common(u, v) for u in nodes_of(a) for v in nodes_of(b))
 
 
+def random_walks(a: Any, b: Any, weight: float, steps: int | None, exponential: bool) -> float:
+    (labels, edges), (others, links) = a, b
+
+    def adjacency(n: int, pairs: Any) -> np.ndarray:
+        return np.array([[float((i, j) in pairs or (j, i) in pairs) for j in range(n)] for i in range(n)]).reshape(n, n)
+
+    same = np.array([u == v for u in labels for v in others], float)
+    both = np.kron(adjacency(len(labels), edges), adjacency(len(others), links)) * np.outer(same, same)
+    ones, total, term = np.ones(len(both)), 0.0, np.ones(len(both))
+    for k in range(1, 400 if steps is None else steps + 2):
+        total += float(ones @ term)
+        term = weight / (k if exponential else 1) * both @ term
+    return total
+
+
 CASES: dict[str, tuple[Any, Any, Any]] = {
     **{
         f"subsequences {n} {decay}": (
@@ -112,6 +132,14 @@ CASES: dict[str, tuple[Any, Any, Any]] = {
         )
         for decay, terminal in [(0.4, 1.0), (0.8, 5.0)]
     },
+    **{
+        f"random walks {weight} {steps} {series}": (
+            RandomWalks(weight, steps, series),
+            GRAPHS,
+            lambda a, b, w=weight, k=steps, series=series: random_walks(a, b, w, k, series == "exponential"),
+        )
+        for weight, steps, series in [(0.05, None, "geometric"), (1.0, 3, "geometric"), (0.5, None, "exponential")]
+    },
 }
 
 
@@ -122,7 +150,7 @@ def test_the_kernel_is_what_it_is_said_to_be(name: str) -> None:
     stage, X, kernel = CASES[name]
     expected = np.array([[kernel(a, b) for b in X] for a in X])
     assert expected.any()
-    given = X if X is STRINGS else [written(tree) for tree in X]
+    given = [written(tree) for tree in X] if X is TREES else X
     np.testing.assert_allclose(stage.set_params(normed=False).gram(given), expected, rtol=1e-12, atol=1e-15)
     lengths = np.sqrt(expected.diagonal())
     lengths[lengths == 0] = 1.0
@@ -160,6 +188,33 @@ def test_partial_trees_as_kelp() -> None:
     np.testing.assert_allclose(products.diagonal(1), golden("tree_kernel_ptk.txt"), atol=1e-5)
 
 
+def test_random_walks_as_grakel() -> None:
+    kernels, graphs = golden("graph_kernels.json")["kernels"], list[Any]()
+    for line in dataset_file("mutag.klp").splitlines()[:30]:
+        nodes, _, edges = line.split("|BG:inline|")[1].removesuffix("|EG|").partition("%%")
+        graphs.append((dict(node.split() for node in nodes.split("&&")), [tuple(edge.split()) for edge in edges.split("&&")]))
+    bare = [edges for _, edges in graphs]
+    for name, given, stage in [
+        ("rw_geometric_0.05", bare, RandomWalks(0.05)),
+        ("rw_labels_geometric_0.05", graphs, RandomWalks(0.05)),
+        ("rw_labels_geometric_0.1", graphs, RandomWalks(0.1)),
+        ("rw_steps4_0.1", bare, RandomWalks(0.1, 4)),
+        ("rw_labels_steps4_0.1", graphs, RandomWalks(0.1, 4)),
+        ("rw_exponential_0.1", bare, RandomWalks(0.1, series="exponential")),
+    ]:
+        found = stage.set_params(normed=False).gram(given)[np.triu_indices(30)]
+        np.testing.assert_allclose(found, kernels[name]["values"], rtol=1e-10)
+
+
+def test_walks_without_an_end_are_refused() -> None:
+    """The largest eigenvalue of a triangle is 2."""
+    triangle, pair = [(0, 1), (1, 2), (2, 0)], [(0, 1)]
+    with pytest.raises(ValueError, match=r"In graph 1 .* take one below 0\.25, or limit the `steps`"):
+        RandomWalks(0.25).transform([pair, triangle])
+    assert np.isclose(RandomWalks(0.2, normed=False).gram([triangle])[0, 0], 9 / (1 - 0.2 * 4))
+    assert RandomWalks(0.25, steps=2).transform([triangle]).shape[0] == 1
+
+
 # --- what learners make of them ---
 
 OBJECTS: dict[str, tuple[Any, list[Any]]] = {
@@ -167,6 +222,7 @@ OBJECTS: dict[str, tuple[Any, list[Any]]] = {
     "tokens": (Subsequences(1), [[letter * 3 for letter in string] for string in STRINGS] * 2),
     "SubsetTrees": (SubsetTrees(), [written(tree) for tree in TREES] * 2),
     "PartialTrees": (PartialTrees(), [written(tree) for tree in TREES] * 2),
+    "RandomWalks": (RandomWalks(), GRAPHS * 2),
 }
 LEARNERS = sorted(name for name, cls in onepass.learners().items() if "kernel" in cls().get_params())
 
@@ -277,6 +333,34 @@ def test_what_is_no_tree_is_refused(kind: int) -> None:
                     learner.predict(row(bad))
     with pytest.raises(ValueError, match="no object"):
         learner.predict(row(good[:-1]))
+
+
+@pytest.mark.plain
+def test_what_is_no_graph_is_refused() -> None:
+    good = [
+        3.0,
+        5.0,
+        6.0,
+        2.0,
+        2.0,
+        2.0,
+        1.0,
+    ]  # two nodes and an edge: nodes + 1, symbols, neighbours + 1, and each of them + 1
+    header = [float(RANDOM_WALKS), float(PLAIN), 0.1, 2.0, 1.0]
+
+    def row(body: list[float]) -> csr_array:
+        values = np.array(header + body)
+        return csr_array((values, np.arange(len(values)), [0, len(values)]), shape=(1, 2**20))
+
+    learner = KernelPA(kernel="structure", classes=[0, 1]).partial_fit(row(good), [1])
+    assert learner.predict(row(good)).shape == (1,)
+    for place in (0, 3, 4, 5, 6):
+        for wrong in (-1.0, 9.0, 1e9, 1e300, 0.5):
+            with pytest.raises(ValueError, match="no object"):
+                learner.predict(row([*good[:place], wrong, *good[place + 1 :]]))
+    for body in (good[:-1], [*good, 1.0], []):
+        with pytest.raises(ValueError, match="no object"):
+            learner.predict(row(body))
 
 
 @pytest.mark.plain

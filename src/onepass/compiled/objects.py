@@ -15,11 +15,13 @@ from onepass.compiled.stores import Sparse, compare
 from onepass.compiled.structures import NOTHING, text_hash
 from onepass.compiled.words import finished, joined
 
-SUBSEQUENCES, SUBSET_TREES, PARTIAL_TREES = 1, 2, 3
+SUBSEQUENCES, SUBSET_TREES, PARTIAL_TREES, RANDOM_WALKS = 1, 2, 3, 4
 HEADER = 5  # the kind; SCALED or PLAIN; three parameters. None is 0, since stores leave zeros out.
 SCALED, PLAIN = 1, 2
 LONGEST = 256  # words of subsequences
 WITH_LEAVES, WITHOUT = 1, 2
+GEOMETRIC, EXPONENTIAL = 1, 2
+TINY = 1e-17
 SPARE = np.uint64(12)  # bits of a hash that a float has no place for
 
 
@@ -188,6 +190,62 @@ def tree_bodies(bounds: Any, codes: Any, begins: Any, ends: Any, children: Any, 
             sizes[k], counts[k] = k - p, children[i] + 1
 
 
+# --- graphs ---
+# The body of a graph is the number of its nodes, + 1; their symbols; how many neighbours each has, + 1; and the neighbours, + 1.
+
+
+@routine
+def is_graph(body: Any) -> Any:
+    """Whether all neighbours are nodes."""
+    n = int(body[0]) - 1 if len(body) > 0 and 1 <= body[0] <= len(body) else -1
+    if n < 0 or len(body) < 2 * n + 1:
+        return False
+    edges = 0
+    for v in range(n):
+        if not 1 <= body[1 + n + v] <= len(body):
+            return False
+        edges += int(body[1 + n + v]) - 1
+    for e in range(2 * n + 1, len(body)):
+        if not 1 <= body[e] <= n:
+            return False
+    return len(body) == 2 * n + 1 + edges
+
+
+@routine
+def random_walks(a: Any, b: Any, weight: Any, steps: Any, exponential: Any) -> Any:
+    """Gartner, Flach, Wrobel 2003; Vishwanathan et al. 2010: the sum over k of weight^k, or weight^k / k!, times the pairs of walks
+    of k steps, one in each graph, that pass equal labels. ends[u, v] is the part of those that begin at u and v; a step is taken in one
+    graph after the other. Terms that the sum no longer notices end it."""
+    n, m = int(a[0]) - 1, int(b[0]) - 1
+    ends, halfway, total, k = np.ones((n, m)), np.empty((n, m)), float(n * m), 0
+    term = total
+    while k < steps and term > TINY * total:
+        k += 1
+        halfway[:] = 0.0
+        e = 2 * n + 1
+        for u in range(n):
+            for _ in range(int(a[1 + n + u]) - 1):
+                w = int(a[e]) - 1
+                e += 1
+                for v in range(m):
+                    halfway[u, v] += ends[w, v] if a[1 + w] == b[1 + v] else 0.0
+        e, term = 2 * m + 1, 0.0
+        factor = weight / k if exponential else weight
+        for v in range(m):
+            for u in range(n):
+                ends[u, v] = 0.0
+            for _ in range(int(b[1 + m + v]) - 1):
+                w = int(b[e]) - 1
+                e += 1
+                for u in range(n):
+                    ends[u, v] += halfway[u, w]
+            for u in range(n):
+                ends[u, v] *= factor if a[1 + u] == b[1 + v] else 0.0
+                term += ends[u, v]
+        total += term
+    return total
+
+
 # --- all of them ---
 
 
@@ -207,6 +265,9 @@ def product(a: Any, b: Any, work: Any) -> Any:
     body, other = a[HEADER:], b[HEADER:]
     if a[0] == SUBSEQUENCES:
         return subsequences(body, other, int(a[2]), a[3], work) if len(work) > 0 else np.nan
+    if a[0] == RANDOM_WALKS:
+        sound = is_graph(body) and is_graph(other)
+        return random_walks(body, other, a[2], a[3], a[4] == EXPONENTIAL) if sound else np.nan
     if not (is_tree(body) and is_tree(other)):
         return np.nan
     if a[0] == SUBSET_TREES:

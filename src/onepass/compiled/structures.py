@@ -112,7 +112,7 @@ def _(X: Any, t: Any, columns: Any, keys: Any) -> Any:
 
 @gather.form(Trees)
 def _(X: Any, t: Any, columns: Any, keys: Any) -> Any:
-    """All nodes with everything below them (Vishwanathan, Smola 2003), from the last to the first: the children of a node are the
+    """All nodes with everything below them (Vishwanathan, Smola 2002), from the last to the first: the children of a node are the
     uppermost of a pile. The power is the number of inner nodes, and 1 for a leaf."""
     first, last, used, height = X.bounds[t], X.bounds[t + 1], 0, 0
     pile, inner = np.empty(last - first, np.uint64), np.empty(last - first, np.int64)

@@ -2,7 +2,7 @@
 
 from onepass.stages.basis import RBFBasis
 from onepass.stages.foreign import Foreign
-from onepass.stages.graphs import ShortestPaths, WeisfeilerLehman
+from onepass.stages.graphs import RandomWalks, ShortestPaths, WeisfeilerLehman
 from onepass.stages.hashing import Hasher
 from onepass.stages.missing import Imputer
 from onepass.stages.onehot import OneHot
@@ -21,6 +21,7 @@ __all__ = [
     "PartialTrees",
     "Pipeline",
     "RBFBasis",
+    "RandomWalks",
     "ShortestPaths",
     "Spectrum",
     "StandardScaler",
