@@ -22,6 +22,7 @@ from onepass.compiled.chain import change, makes_columns, makes_entries, unsound
 from onepass.compiled.compiler import entry_point, routine
 from onepass.compiled.entries import add_up, put, room
 from onepass.compiled.loop import T
+from onepass.compiled.verb import verb
 from onepass.compiled.words import COUNT, bags
 from onepass.stages.dates import PARTS, parts_of, parts_of_known
 from onepass.stages.hashing import NO_BYTES, PAIR, category
@@ -32,8 +33,11 @@ SLOTS = {NUMBER: 1, DATE: len(PARTS), MEAN: 1}  # columns of the result that are
 
 # The values of a raw row are numbers and days, the cycles of dates, the hashes of categories, and where each text ends in the bytes.
 # numbers: the columns of the first of these; names: the hashes of their names; features: where each number of the result is among the
-# values, its own column or -1, and its hash; pairs: two of the numbers or, counted on, of the categories; seeds: of texts.
-Laid = namedtuple("Laid", "mean squares seen count numbers names features pairs seeds scaled fill own hashed")
+# values, its own column or -1, and its hash; pairs: two of the numbers or, counted on, of the categories; texts: what they are hashed
+# with. Where there are none, nobody waits for their machine code, which takes as long to compile as all else.
+Laid = namedtuple("Laid", "mean squares seen count numbers names features pairs texts scaled fill own hashed")
+Texts = namedtuple("Texts", "seeds")
+NoTexts = namedtuple("NoTexts", "seeds")
 LaidFlat = namedtuple(
     "LaidFlat", "mean squares seen count numbers features scaled fill own"
 )  # nothing is hashed: rows are dense
@@ -80,6 +84,28 @@ def single(stage: Any, X: Any, shown: Any, k: Any) -> Any:
     return (np.int64(h), 1.0) if h == h else (np.int64(0), 0.0)
 
 
+@verb(0)
+def put_words(texts: Any, X: Any, ends: Any, own: Any, hashed: Any, indices: Any, values: Any, used: Any) -> Any:
+    """More entries: the words of the texts, whose ends are among the values from `ends` on. How many there are then."""
+
+
+@put_words.form(NoTexts)
+def _(texts: Any, X: Any, ends: Any, own: Any, hashed: Any, indices: Any, values: Any, used: Any) -> Any:
+    return used
+
+
+@put_words.form(Texts)
+def _(texts: Any, X: Any, ends: Any, own: Any, hashed: Any, indices: Any, values: Any, used: Any) -> Any:
+    nothing, bounds, offsets, taught = np.zeros(2), np.zeros(2, np.int64), np.zeros(2, np.int64), np.zeros(1, np.bool_)
+    for k in range(len(texts.seeds)):
+        offsets[0], offsets[1] = offsets[1], np.int64(X.values[ends + k])
+        where, what = indices[used:], values[used:]
+        bags(X.data, offsets, texts.seeds[k], 1, (0, 0), hashed, COUNT, nothing, nothing, taught, True, bounds, where, what)
+        where[: bounds[1]] += own
+        used += bounds[1]
+    return used
+
+
 @change.form(Laid)
 def _(stage: Any, X: Any, taught: Any, out: Any) -> Any:
     """The parts of a sparse row, in the order in which a table has them."""
@@ -94,7 +120,7 @@ def _(stage: Any, X: Any, taught: Any, out: Any) -> Any:
         elif value != 0:
             indices[used], values[used] = slot, value
             used += 1
-    ends = len(X.values) - len(stage.seeds)
+    ends = len(X.values) - len(stage.texts.seeds)
     for k in range(len(shown), ends):
         if X.values[k] == X.values[k]:
             used = put(np.int64(X.values[k]), 1.0, own, hashed, indices, values, used)
@@ -102,17 +128,11 @@ def _(stage: Any, X: Any, taught: Any, out: Any) -> Any:
         h, x = single(stage, X, shown, stage.pairs[p, 0])
         g, y = single(stage, X, shown, stage.pairs[p, 1])
         used = put((h * PAIR + g) & 0x7FFFFFFF, x * y, own, hashed, indices, values, used)
-    nothing, bounds, offsets = np.zeros(2), np.zeros(2, np.int64), np.zeros(2, np.int64)
-    for k in range(len(stage.seeds)):
-        offsets[0], offsets[1] = offsets[1], np.int64(X.values[ends + k])
-        where, what = indices[used:], values[used:]
-        bags(X.data, offsets, stage.seeds[k], 1, (0, 0), hashed, COUNT, nothing, nothing, taught, True, bounds, where, what)
-        where[: bounds[1]] += own
-        used += bounds[1]
+    used = put_words(stage.texts, X, ends, own, hashed, indices, values, used)
     indptr[1] = add_up(indices[:used], values[:used])
 
 
-makes_entries(Laid, lambda stage, X: room(len(X.values) + len(stage.pairs) + len(X.data) + 2 * len(stage.seeds)))
+makes_entries(Laid, lambda stage, X: room(len(X.values) + len(stage.pairs) + len(X.data) + 2 * len(stage.texts.seeds)))
 
 
 @change.form(LaidFlat)
@@ -169,7 +189,8 @@ class Layout:
         names = np.array([murmurhash3_32(name) for name in numbers], np.int64)
         joined = np.array([[positions[one], positions[other]] for one, other in pairs], np.int64).reshape(-1, 2)
         seeds = np.array([murmurhash3_32(name, positive=True) for name in self.of[TEXT]], np.uint64)
-        return Laid(*moments, places, names, made, joined, seeds, scaled, fill, own, hashed)
+        texts = Texts(seeds) if len(seeds) else NoTexts(seeds)
+        return Laid(*moments, places, names, made, joined, texts, scaled, fill, own, hashed)
 
     def reader(self, dropped: Iterable[str]) -> ReadRaw:
         """What makes raw rows of dicts. Whatever is not usual needs a closer look, which also finds the words for what is wrong."""
