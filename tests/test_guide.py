@@ -18,7 +18,7 @@ NEW = "QuadraticPA"
 ABOUT_ALL = sorted(
     str(path.relative_to(ROOT))
     for path in (ROOT / "tests").rglob("test_*.py")
-    if re.search(r"^from doors|learners\(\)|^@for_classes", path.read_text(), re.MULTILINE)
+    if re.search(r"^from doors|learners\(\)|__all__|^@for_classes", path.read_text(), re.MULTILINE)
 )
 
 
