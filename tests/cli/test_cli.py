@@ -189,6 +189,7 @@ def test_strings_are_hashed_by_the_model(tmp_path: Path) -> None:
     assert "hashes strings to 64 features" in failed(1, "predict", tmp_path / "narrow", tmp_path / "data.csv", "--features", 32)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("scale", ["none", "standard", "unit"])
 def test_a_model_of_strings_agrees_with_itself(fruit: Path, tmp_path: Path, scale: str) -> None:
     options = ["--label", "price", "--features", 512, "--scale", scale, "--learner", "pa2"]

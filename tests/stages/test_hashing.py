@@ -143,6 +143,7 @@ def test_what_can_not_be_hashed(frame: Any, message: str) -> None:
         Hasher(64).transform(frame)
 
 
+@pytest.mark.plain
 @LIBRARY
 def test_a_saved_model_of_frames_takes_dicts(library: str, tmp_path: Path) -> None:
     columns = table()
