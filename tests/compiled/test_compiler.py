@@ -247,7 +247,6 @@ def test_a_routine_says_that_it_is_for_entry_points_only() -> None:
         rival(np.zeros(3), 0)
 
 
-@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
 def test_compiling_is_logged_once_and_a_full_disk_as_well(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -136,7 +136,6 @@ def test_markup_in_names_is_shown_as_it_is(notebook: Notebook) -> None:
     assert "recall[&lt;a&gt;]" in notebook.shown[0]["text/html"]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="there are no pseudo-terminals")
 def test_a_terminal_shows_it_and_is_clean_afterwards() -> None:
     code = (
         "from onepass.evaluate.progress import bar\n"
