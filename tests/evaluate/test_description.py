@@ -97,3 +97,24 @@ def test_columns_of_a_table_are_called_by_examples() -> None:
     assert [name[:4] for name in named.keys() - {"city=Bilbao", "city=Valencia", "age"}] == ["hash"]
     frame = pandas.DataFrame({"city": [x["city"] for x in rows], "age": [x["age"] for x in rows]})
     assert describe(model, [frame]).facts["largest_weights"] == named
+
+
+def test_signs_are_those_of_hashes_not_of_values() -> None:
+    """What is encoded, and products, may be below 0: a weight times the entry is what the feature adds, whatever its sign."""
+    rng = np.random.default_rng(0)
+    rows = [{"city": f"c{rng.integers(6)}", "zip": f"z{rng.integers(9)}", "age": float(rng.normal())} for _ in range(60)]
+    y = [x["zip"] in ("z1", "z4", "z5", "z7") or x["age"] > 1.5 for x in rows]
+    model = pipeline(Table(n_features=2**20, encode=["zip"], pairs=[("city", "age")]), PAClassifier())
+    for x, label in zip(rows, y, strict=True):
+        model.learn_one(x, label)
+    weights = describe(model, [rows]).facts["largest_weights"]
+    assert "zip: True" in weights
+    signs = set()
+    for x in rows:
+        called, row = model[0]._called(model[0]._state, [x], None), model[0].transform([x])
+        column = next(j for j, name in called.items() if name == "zip: True")
+        signs.add(np.sign(row[0, column]))
+        assert describe(model, [[x]]).facts["largest_weights"]["zip: True"] == weights["zip: True"]
+        added = model.explain_one(x, label=True).contributions["zip: True"]
+        assert added == pytest.approx(weights["zip: True"] * row[0, column], rel=1e-12)
+    assert signs == {1.0, -1.0}

@@ -71,6 +71,14 @@ class Stage(TransformerMixin, Estimator):
         its own names."""
         return self._names_after(self._names_for(X, state) if names is None else names)
 
+    def _name_of(self, column: int) -> str:
+        """What one column is called after the stage."""
+        return str(self.get_feature_names_out()[column])
+
+    def _sign_of(self, name: str, entry: float) -> float | None:
+        """Of a stage that hashes: the sign of what is called so, given its entry in a row; None if that does not tell."""
+        return float(np.sign(entry))
+
     def _out(self, state: State, rows: Rows) -> Any:
         """An array for the numbers of rows after the stage."""
         return rows.blank()

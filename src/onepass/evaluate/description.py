@@ -113,11 +113,15 @@ def _largest(steps: list[Any], examples: Iterable[Any]) -> dict[str, float] | No
     weights = np.asarray(learner.coef_)
     order = np.argsort(-np.abs(weights), axis=None, kind="stable")[:WEIGHTS]
     found = np.column_stack(np.unravel_index(order, weights.shape))
-    names, signs = _names(steps, weights.shape[1]), dict[int, float]()
-    buckets = getattr(learner._readable(), "buckets", None)
-    if buckets is not None:
-        places = {int(column): int(j) for j, column in enumerate(buckets.first(weights.shape[1])) if any(found[:, 1] == j)}
-        for column, (name, sign) in _found(steps[0], set(places), examples).items():
+    names: Any
+    names, signs, buckets = {}, dict[int, float](), learner._readable().buckets
+    if buckets is None:
+        names = _names(steps, weights.shape[1])
+    else:
+        first, columns = steps[0], buckets.first(weights.shape[1])
+        places = {int(columns[j]): j for j in found[:, 1].tolist()}
+        names = {j: first._name_of(column) for column, j in places.items()}
+        for column, (name, sign) in _found(first, set(places), examples).items():
             names[places[column]], signs[places[column]] = name, sign
     several = len(weights) > 1
     return {
@@ -129,9 +133,6 @@ def _largest(steps: list[Any], examples: Iterable[Any]) -> dict[str, float] | No
 
 def _names(steps: list[Any], width: int) -> list[str]:
     """The names of the learner's features."""
-    buckets = getattr(steps[-1]._readable(), "buckets", None)
-    if buckets is not None:
-        return [str(name) for name in steps[0].get_feature_names_out()[buckets.first(width)]]
     for step in reversed(steps):
         if hasattr(step, "feature_names_in_") and len(step.feature_names_in_) == width:
             return [str(name) for name in step.feature_names_in_]
@@ -154,10 +155,12 @@ def _found(stage: Any, columns: set[int], examples: Iterable[Any]) -> dict[int, 
             framed = nw.dependencies.is_into_dataframe(X)
             x = nw.from_native(X, eager_only=True)[t : t + 1].rows(named=True)[0] if framed else X[t]
             called = stage._called(stage._readable(), [x], None)
-            for j in entries.keys() & columns - named.keys():
+            for j in (entries.keys() & columns & called.keys()) - named.keys():
                 # a number has a sign of its own, and what shares a column may have another: they go by their columns
-                if j in called and not (isinstance(x, Mapping) and called[j] in x) and " + " not in called[j]:
-                    named[j] = called[j], float(np.sign(entries[j]))
+                plain = not (isinstance(x, Mapping) and called[j] in x) and " + " not in called[j]
+                sign = stage._sign_of(called[j], entries[j]) if plain else None
+                if sign is not None:
+                    named[j] = called[j], sign
         if named.keys() == columns:
             break
     return named

@@ -130,7 +130,10 @@ class Hashing(Stage):
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """The names of the columns: their numbers."""
-        return np.array([f"hash{j}" for j in range(self.n_features)], dtype=object)
+        return np.array([self._name_of(j) for j in range(self.n_features)], dtype=object)
+
+    def _name_of(self, column: int) -> str:
+        return f"hash{column}"
 
 
 @parametric

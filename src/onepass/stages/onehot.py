@@ -100,6 +100,9 @@ class OneHot(Stage):
             return super().get_feature_names_out()
         return Hasher(self.n_features).get_feature_names_out()
 
+    def _name_of(self, column: int) -> str:
+        return super()._name_of(column) if self.n_features is None else Hasher(self.n_features)._name_of(column)
+
     # --- what the base asks ---
 
     def _check_rows(self, X: Any) -> None:

@@ -46,6 +46,7 @@ from onepass.stages.layout import (
 from onepass.stages.text import bags_of, columns_of
 
 MANY_WORDS = 5  # in the first value of a column, and it is a text
+BEFORE = {"category": "=", "text": ": "}  # what stands between the name of a column and a value, in the name of a feature
 Entries = tuple[Array, Array]  # of a column, an entry a row: hashes and values
 Part = tuple[Array, Array, Array]  # how many entries each row has, and all of them: columns and values
 
@@ -184,15 +185,30 @@ class Table(Stage):
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """The names of the columns: of numbers and dates their own, of the others the number of the hash."""
         state = self._readable()
-        own, hashed = map(int, state.arrays["widths"])
+        hashed = int(state.arrays["widths"][1])
+        return np.array(self._own_names(state) + [f"hash{j}" for j in range(hashed)], dtype=object)
+
+    def _name_of(self, column: int) -> str:
+        own = self._own_names(self._readable())
+        return own[column] if column < len(own) else f"hash{column - len(own)}"
+
+    def _own_names(self, state: State) -> list[str]:
+        """The names of the columns that are not hashed."""
         assert state.names is not None
-        names = [""] * own
+        names = [""] * int(state.arrays["widths"][0])
         for j, name in enumerate(state.names.first(state.n_features)):
             slot = int(state.arrays["slot"][j + 1]) - 1
             if slot >= 0:
                 parts = PARTS[: SLOTS[int(state.arrays["kind"][j + 1])]]
                 names[slot : slot + len(parts)] = [name + part for part in parts]
-        return np.array(names + [f"hash{j}" for j in range(hashed)], dtype=object)
+        return names
+
+    def _sign_of(self, name: str, entry: float) -> float | None:
+        kinds = self.kinds_
+        if any(name.startswith(f"{column}{BEFORE[kind]}") for column, kind in kinds.items() if kind in BEFORE):
+            return float(np.sign(entry))  # categories and words count upwards
+        shares = any(name.startswith(f"{column}: ") for column, kind in kinds.items() if kind == KINDS[SHARES])
+        return 1.0 if shares or any(name == f"{one} x {other}" for one in kinds for other in kinds) else None
 
     @classmethod
     def _unpack(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
@@ -218,7 +234,7 @@ class Table(Stage):
         """Own columns by their names; hashed ones by the columns of the table, and for texts the words, that alone go there."""
         own, hashed = map(int, state.arrays["widths"])
         x, kinds, called = {name: value for name, value in X[0].items() if not _is_missing(value)}, self.kinds_, Shared()
-        for j, name in enumerate(self.get_feature_names_out()[:own]):
+        for j, name in enumerate(self._own_names(state)):
             called.add([j], name)
 
         def added(*some: str) -> list[int]:
