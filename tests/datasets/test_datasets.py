@@ -215,6 +215,22 @@ def test_reads_tables_images_and_texts(no_data):
     assert mnist.y.tolist() == [7]
 
 
+def test_reads_sentences_strings_trees_and_graphs(no_data):
+    for part in ("train", "test"):
+        (no_data / f"ewt-{part}.conll").write_text("The\tDET\tDT\t2\tdet\ndog\tNOUN\tNN\t0\troot\n\nHo\tINTJ\tUH\t0\troot\n")
+    (no_data / "promoters.csv").write_text("0,a,c,+\n1,g,t,-\n")
+    (no_data / "ptc-mr.graphs.tsv").write_text("1\t0 1\t0-1:0\n-1\t2\t\n")
+    (no_data / "question-trees.klp").write_text("DESC |BT:grct| (S(NP)) |ET|\n")
+    (no_data / "question-trees.t.klp").write_text("LOC |BT:grct| (S(VP)) |ET|\n")
+    ewt, ptc, questions = (datasets.load(name, folder=no_data) for name in ("ewt", "ptc", "questions"))
+    assert (ewt.objects, ewt.task) == ("sentences", "tagging")
+    assert (ewt.X_test, ewt.y_test) == ([["The", "dog"], ["Ho"]], [["DET", "NOUN"], ["INTJ"]])
+    assert (ptc.X, ptc.y.tolist()) == ([(["0", "1"], [(0, 1, "0")]), (["2"], [])], ["1", "-1"])
+    assert (questions.X, questions.y_test.tolist()) == (["(S(NP))"], ["LOC"])
+    promoters = datasets.load("promoters", folder=no_data)
+    assert (promoters.X, promoters.y.tolist(), promoters.objects) == (["ac", "gt"], ["+", "-"], "strings")
+
+
 @pytest.mark.skipif(not os.environ.get("ONEPASS_DATA"), reason="needs ONEPASS_DATA")
 def test_the_real_files_are_what_the_catalogue_says():
     folder = Path(os.environ["ONEPASS_DATA"])

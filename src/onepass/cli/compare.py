@@ -10,7 +10,7 @@ import click
 
 from onepass.cli.data import load, widen
 from onepass.cli.models import build, decided_task, known_task, learned_probabilities, resolved, settings_of, shared
-from onepass.cli.options import METRIC, MISSING, SCALE, SEED, TASK, Names, Picture, Target, reading
+from onepass.cli.options import METRIC, MISSING, SCALE, SEED, STAGE, TASK, Names, Picture, Target, reading
 from onepass.cli.output import save_figure, show
 
 
@@ -34,6 +34,7 @@ from onepass.cli.output import save_figure, show
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter, for all learners that have it.")
 @click.option("--whole", is_flag=True, help="Learn from the test part as well, as LIBOL's tables do.")
 @SCALE
+@STAGE
 @reading
 @MISSING
 @TASK
@@ -89,7 +90,7 @@ def compare(
     task = decided_task(y, said, task, f"the label of {data}")
     meant = {name: resolved(name, held.about["kind"], task) for name in learners}
     wanted = learned_probabilities(settings_of(settings), [] if metric is None else [metric], task)
-    given = shared(wanted, meant, task)
+    given = shared(wanted, meant, task, held.about["kind"])
     models = {name: build(meant[name], task, given[name], **held.about, scale=scale, seed=seed) for name in learners}
     result = evaluate.compare(
         models, (X, y), permutations, tests, tune=tune, metric=metric, random_state=seed, jobs=jobs, progress=True

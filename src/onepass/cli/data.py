@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from onepass.cli.models import MIXED, NUMBERS, SENTENCES, SPARSE
+from onepass.cli.models import MIXED, NUMBERS, SENTENCES, SPARSE, STAGES
 from onepass.cli.output import is_verbose
 
 FILLS: dict[str, str | float] = {"mean": "mean", "zero": 0.0}  # what --missing fills in
@@ -18,11 +18,13 @@ def opened(data: str, task: str | None, options: dict[str, Any]) -> Any:
     """The stream of a file. `--features` is not for tables: their columns are the features, or are hashed to so many by a model. What
     is filled in is kept missing up to then."""
     from onepass import streams
+    from onepass.streams.opening import OBJECTS, TABLES, guess
     from onepass.streams.opening import SENTENCES as OF_SENTENCES
-    from onepass.streams.opening import TABLES, guess
     from onepass.streams.tables import IfThere
 
     given, kind = dict(options), options["format"] or guess(data)
+    if given.pop("stage", None) is not None and kind not in OBJECTS:
+        raise click.UsageError(f"--stage is for files of strings, trees and graphs, and {data} is {kind}.")
     given["text"] = [*options["text"], *given.pop("categories"), *given.pop("encode")]
     if options["missing"] in FILLS:
         given["missing"] = "keep"
@@ -31,7 +33,7 @@ def opened(data: str, task: str | None, options: dict[str, Any]) -> Any:
             raise click.UsageError(f"A tagger takes sentences, and {data} is {kind}: say --format conll or conllu if they are.")
         given |= {"features": None, "drop": ()}
         task = None
-    elif kind in TABLES:
+    elif kind in (*TABLES, *OBJECTS):
         given["features"] = None
     elif isinstance(options["label"], IfThere):  # of the table that the model was learned from
         given |= {"label": None, "drop": ()}
@@ -77,23 +79,30 @@ def load(data: str, task: str | None, options: dict[str, Any], test: str | None 
         tested = chunks[0]
     if not is_named(data):
         chunks = chunks_of(data, task, options)
-        known = about(chunks[-1], options)
+        known = about(chunks[-1], data, options)
         if tests is not None and known["kind"] != MIXED:
             refuse_strings(tested)
         return Held(*_joined(chunks), tests, known)
     dataset = datasets.load(data)
-    if isinstance(dataset.X, list):
-        raise ValueError(f"the data set {data} holds texts; make numbers of them first, for example with onepass.Text")
     own = None if dataset.y_test is None else (dataset.X_test, dataset.y_test)
+    if isinstance(dataset.X, list):
+        if dataset.objects not in STAGES:
+            raise ValueError(
+                f"the data set {data} holds {dataset.objects}; make numbers of them first, for example with onepass.Text"
+            )
+        kind = stage_for(dataset.objects, options)
+        return Held(dataset.X, dataset.y, tests or own, {"kind": kind, "features": options["features"]})
     return Held(dataset.X, dataset.y, tests or own, {"kind": SPARSE if sp.issparse(dataset.X) else NUMBERS})
 
 
-def about(chunk: Any, options: dict[str, Any]) -> dict[str, Any]:
+def about(chunk: Any, data: str, options: dict[str, Any]) -> dict[str, Any]:
     """What `build` has to know of data that has such chunks."""
     from onepass.cli.fitting import kind_of, strings_of
 
     if isinstance(chunk.X, list):
-        return {"kind": SENTENCES}
+        if isinstance(chunk.y, list):
+            return {"kind": SENTENCES}
+        return {"kind": stage_for(objects_in(data, options, chunk.X[0]), options), "features": options["features"]}
     kind = kind_of(chunk, options)
     fill = FILLS.get(options["missing"]) if kind != SPARSE else None
     return {
@@ -102,6 +111,24 @@ def about(chunk: Any, options: dict[str, Any]) -> dict[str, Any]:
         "features": options["features"],
         **(strings_of(chunk, options) if kind == MIXED else {}),
     }
+
+
+def objects_in(data: str, options: dict[str, Any], x: Any) -> str:
+    """What the objects of a file are, of which x is one."""
+    from onepass.streams.opening import guess
+
+    kind = str(options["format"] or guess(data))
+    if kind != "kelp":
+        return kind
+    return "graphs" if isinstance(x, tuple) else "trees" if x.startswith("(") else "strings"
+
+
+def stage_for(objects: str, options: dict[str, Any]) -> str:
+    """The stage that was asked for, or else the usual one, for objects of a kind."""
+    stage = str(options["stage"] or STAGES[objects][0])
+    if stage not in STAGES[objects]:
+        raise click.UsageError(f"--stage {stage} does not take {objects}; {', '.join(STAGES[objects])} do.")
+    return stage
 
 
 def chunks_of(data: str, task: str | None, options: dict[str, Any]) -> list[Any]:
@@ -122,6 +149,8 @@ def _joined(chunks: list[Any]) -> tuple[Any, Any]:
     parts, y = [chunk.X for chunk in chunks], np.concatenate([chunk.y for chunk in chunks])
     if nw.dependencies.is_into_dataframe(parts[0]):
         return nw.concat([nw.from_native(part, eager_only=True) for part in parts]).to_native(), y
+    if isinstance(parts[0], list):
+        return [x for part in parts for x in part], y
     if not sp.issparse(parts[0]):
         return np.concatenate(parts), y
     widen(*parts)

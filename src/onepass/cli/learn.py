@@ -25,6 +25,7 @@ from onepass.cli.options import (
     SCALE,
     SEED,
     SET,
+    STAGE,
     TASK,
     Duration,
     Metric,
@@ -47,6 +48,7 @@ DECIDED = {
     "learner": "--learner",
     "settings": "--set",
     "scale": "--scale",
+    "stage": "--stage",
     "classes": "--classes",
     "task": "--task",
     "proba": "--proba",
@@ -63,6 +65,7 @@ DECIDED = {
 @LEARNER
 @SET
 @SCALE
+@STAGE
 @reading
 @MISSING
 @TASK
@@ -121,6 +124,7 @@ def learn(
 
     DATA is a file of LIBSVM text, CSV, TSV, Parquet, JSON lines or .npz, plain or compressed; - is standard input. Tables may hold
     numbers, categories, dates and sentences, and may lack values. Files of words with tags (.conll, .conllu) are learned by a tagger.
+    Files of strings, trees or graphs (.strings, .trees, .graphs) have one a line, behind its label and a tab.
     """
     import onepass
     from onepass import evaluate
@@ -187,7 +191,7 @@ def learn(
                 given["calibrate"] = True
             given = learned_probabilities(given, metrics, task)
             labels = None if classes is None else classes_from(first.y, classes)
-            known = about(first, options)
+            known = about(first, data, options)
             for name in set(known.get("text", ())) - set(options["text"]):
                 click.echo(f"onepass: {name!r} holds texts, learned word by word; --categories {name} says otherwise", err=True)
             options |= {name: known[name] for name in ("text", "categories", "encode") if name in known}

@@ -35,8 +35,15 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 ENDINGS = ("Classifier", "Regressor")
 AUTO = "auto"
-# Kinds of data: arrays, tables with more than numbers, sparse rows, sentences.
+# Kinds of data: arrays, tables with more than numbers, sparse rows, sentences; of strings, trees and graphs, the stage that takes them.
 NUMBERS, MIXED, SPARSE, SENTENCES = "numbers", "mixed", "sparse", "sentences"
+STAGES = {
+    "strings": ("spectrum", "subsequences"),
+    "trees": ("subtrees", "subset-trees", "partial-trees"),
+    "graphs": ("weisfeiler-lehman", "shortest-paths", "random-walks"),
+}
+KEPT = ("subsequences", "subset-trees", "partial-trees", "random-walks")  # which a kernel learner keeps and compares
+KEPT_AT_MOST = 1000
 TAGGERS = ("tagger", "SequenceTagger")
 HASHED = 2**18  # columns for what is not a number
 FEW = 100  # distinct whole numbers that may still be classes
@@ -156,9 +163,24 @@ def check_names(cls: Any, names: Iterable[str]) -> None:
         raise click.UsageError(f"{cls.__name__} has no parameter {unknown[0]!r}. It has: {', '.join(parameters)}.")
 
 
-def shared(settings: dict[str, Any], names: dict[str, str], task: str) -> dict[str, dict[str, Any]]:
-    """For each learner, by what it is called, those of the settings that it has; an error for one that none of them has."""
-    parameters = {called: set(inspect.signature(class_for(name, task)).parameters) for called, name in names.items()}
+def stage_of(kind: str) -> Any:
+    """The class of the stage that takes objects of a kind; None for other data.
+
+    >>> stage_of("subset-trees").__name__
+    'SubsetTrees'
+    """
+    import onepass
+
+    known = any(kind in stages for stages in STAGES.values())
+    return getattr(onepass, kind.title().replace("-", "")) if known else None
+
+
+def shared(settings: dict[str, Any], names: dict[str, str], task: str, kind: str) -> dict[str, dict[str, Any]]:
+    """For each learner, by what it is called, those of the settings that it has, or the stage before it; an error for one that none of
+    them has."""
+    stage = stage_of(kind)
+    common = set() if stage is None else set(inspect.signature(stage).parameters)
+    parameters = {called: common | set(inspect.signature(class_for(name, task)).parameters) for called, name in names.items()}
     if unknown := [key for key in settings if not any(key in own for own in parameters.values())]:
         raise click.UsageError(f"None of the learners has a parameter {unknown[0]!r}.")
     return {name: {key: value for key, value in settings.items() if key in own} for name, own in parameters.items()}
@@ -242,6 +264,8 @@ def resolved(name: str, kind: str, task: str) -> str:
         return name
     if task == "tagging":
         return "tagger"
+    if kind in KEPT:
+        return "kernelpa"
     if task == "classification":
         return "pamo-auto" if kind == NUMBERS else "arow"
     return "pamo" if kind == NUMBERS else "ogd"  # an embedding of all that may be hashed takes half a gigabyte
@@ -271,22 +295,27 @@ def build(
 
     name = resolved(name, kind, task)
     cls = class_for(name, task)
-    given = find(name)[1] | (settings or {})
+    given, stage = find(name)[1] | (settings or {}), stage_of(kind)
     if task == "tagging":
         given = {"templates": "tags"} | given
-        if scale not in ("auto", "none"):
-            raise click.UsageError("Sentences are not scaled; leave --scale out.")
-    check_names(cls, given)
+    if (task == "tagging" or stage is not None) and scale not in ("auto", "none"):
+        raise click.UsageError(f"{'Sentences' if stage is None else 'Objects'} are not scaled; leave --scale out.")
     parameters = inspect.signature(cls).parameters
+    if kind in KEPT:
+        if "kernel" not in parameters:
+            raise click.UsageError(f"--stage {kind} is for kernel learners, such as kernelpa, and {cls.__name__} is none.")
+        given = {"kernel": "structure", "budget": KEPT_AT_MOST} | given
+    stages = list[Any]()
+    if stage is not None:
+        own = {} if features is None or kind in KEPT else {"n_features": features}
+        own |= {key: given.pop(key) for key in list(given) if key not in parameters}
+        check_names(stage, own)
+        stages.append(_sound(stage(**own)))
+    check_names(cls, given)
     if classes is not None and "classes" not in parameters:
         raise click.UsageError(f"{cls.__name__} does not learn classes; leave --classes out.")
     offered = {"classes": classes, "random_state": seed}
-    learner = cls(**({key: value for key, value in offered.items() if key in parameters} | given))
-    try:
-        learner._ensure_parameters()
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
-    stages: list[Any] = []
+    learner = _sound(cls(**({key: value for key, value in offered.items() if key in parameters} | given)))
     if kind == MIXED:
         holes = "mean" if fill is None else fill
         scaled = scale in ("auto", "standard")
@@ -299,3 +328,12 @@ def build(
     if scale == "unit" or (scale == "auto" and kind == MIXED):
         stages.append(UnitNorm())
     return pipeline(*stages, learner) if stages else learner
+
+
+def _sound(estimator: Any) -> Any:
+    """The same, if its parameters may be what they are."""
+    try:
+        estimator._ensure_parameters()
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    return estimator

@@ -11,9 +11,11 @@ from typing import Any, TypeVar
 
 import click
 
+from onepass.cli.models import STAGES
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-FORMATS = ("libsvm", "csv", "tsv", "parquet", "jsonl", "npz", "conll", "conllu")
+FORMATS = ("libsvm", "csv", "tsv", "parquet", "jsonl", "npz", "conll", "conllu", "strings", "trees", "graphs", "kelp")
 TASKS = ("classification", "regression")
 SCALES = ("auto", "standard", "unit", "none")
 DETECTORS = ("adwin", "page-hinkley", "window")
@@ -150,7 +152,7 @@ LEARNER = click.option(
     " label is a number; for all else arow, or ogd.",
 )
 SET = click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the learner; may be repeated."
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the learner, or of --stage; may be repeated."
 )
 TASK = click.option(
     "--task",
@@ -164,6 +166,12 @@ SCALE = click.option(
     show_default=True,
     help="How to scale: each feature (standard), each row to unit norm (unit). auto: standard for tables; then unit as well if"
     " they hold more than numbers; nothing else is scaled.",
+)
+STAGE = click.option(
+    "--stage",
+    type=click.Choice([stage for stages in STAGES.values() for stage in stages]),
+    help="How strings, trees or graphs are compared: by counts of their parts, for any learner, or pair by pair, for kernel learners"
+    " (subsequences, subset-trees, partial-trees, random-walks).  [default: spectrum, subtrees, weisfeiler-lehman]",
 )
 METRIC = click.option(
     "--metric",

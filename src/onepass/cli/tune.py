@@ -19,7 +19,7 @@ from onepass.cli.models import (
     settings_of,
     values_of,
 )
-from onepass.cli.options import LEARNER, METRIC, MISSING, SCALE, SEED, SET, TASK, reading
+from onepass.cli.options import LEARNER, METRIC, MISSING, SCALE, SEED, SET, STAGE, TASK, reading
 from onepass.cli.output import show
 
 
@@ -44,6 +44,7 @@ from onepass.cli.output import show
 @METRIC
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="The number of folds for cv.")
 @SCALE
+@STAGE
 @reading
 @MISSING
 @TASK
@@ -75,7 +76,7 @@ def tune(
     rows: Any
     if protocol == "stream" and not is_named(data):
         rows = chunks_of(data, task, options)
-        y, known = rows[0].y, about(rows[0], options)
+        y, known = rows[0].y, about(rows[0], data, options)
     else:
         held = load(data, task, options)
         rows, y, known = (held.X, held.y), held.y, held.about

@@ -15,7 +15,7 @@ class File(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A data set: how to read it, and its files for training and testing."""
+    """A data set: how to read it, its files for training and testing, the number of features of LIBSVM text, and what is not rows."""
 
     format: str
     task: str
@@ -23,6 +23,7 @@ class Entry(NamedTuple):
     train: tuple[File, ...]
     test: tuple[File, ...] = ()
     features: int = 0
+    objects: str = ""
 
 
 LIBSVM = {
@@ -163,10 +164,74 @@ OTHERS = {
         "binary",
         "Text messages, ham or spam.",
         (File("sms-spam.tsv", "7d039a24a6083ed9ef0f806ebad56bbb976e3aeb8de05669173bfdc4996c239d"),),
+        objects="texts",
     ),
 }
 
-FILES = LIBSVM | OTHERS
+STRUCTURED = {
+    "ewt": Entry(
+        "conll",
+        "tagging",
+        "English web text, and the part of speech of each word.",
+        (File("ewt-train.conll", "06970d59466ed6780a5ceb1a7a2d6ddaf9aaab88dffb419fbddb4080a3300a20"),),
+        (File("ewt-test.conll", "5f70256c1754e55fd031c2e9df734b17c188e7a92b3beec1d368824c60a823de"),),
+        objects="sentences",
+    ),
+    "wikigold": Entry(
+        "conll",
+        "tagging",
+        "Wikipedia, and the names in it: people, places, organisations and others.",
+        (File("wikigold-train.conll", "a3a15d397abe5e927d1e37c89e52e9efb636f31e2c6c99a9b2086d8d50cd5286"),),
+        (File("wikigold-test.conll", "2ae603d35d9569b6a007df6cdef9b193b6156293fce715162d9f793fac0ccd80"),),
+        objects="sentences",
+    ),
+    "wnut17": Entry(
+        "conll",
+        "tagging",
+        "Tweets, and the names in them. Nearly all names of the test part are new: few are found.",
+        (File("wnut17-train.conll", "1cf455647d19303423e31976257ef6a9e7f0afcec770a2060c07f8774ff2f4cf"),),
+        (File("wnut17-test.conll", "f5bdf528f9bdba164b101b463acd164e35db4f4f6c57d7d6cc3b4b7c6ef84a20"),),
+        objects="sentences",
+    ),
+    "mutag": Entry(
+        "kelp",
+        "binary",
+        "Molecules as graphs; whether they damage genes.",
+        (File("mutag.klp", "d282ff5098ca7e50627020712be37b593b63742732880b049d46f4061ca773c4"),),
+        objects="graphs",
+    ),
+    "ptc": Entry(
+        "graphs",
+        "binary",
+        "Molecules as graphs; whether they give male rats cancer. Near chance is usual.",
+        (File("ptc-mr.graphs.tsv", "c5970723ae4e44310b61cb98809ae5156c53d927b62b027cc1e77d23441aa7e0"),),
+        objects="graphs",
+    ),
+    "enzymes": Entry(
+        "graphs",
+        "multiclass",
+        "Proteins as graphs of helices, sheets and turns; six classes of enzymes.",
+        (File("enzymes.graphs.tsv", "1ed026cb6b91a165d27efd89516e62da3a411c48944e1033137fc3b77ad538ee"),),
+        objects="graphs",
+    ),
+    "promoters": Entry(
+        "promoters",
+        "binary",
+        "Strings of 57 bases of a bacterium; whether a gene begins behind them.",
+        (File("promoters.csv", "840208d058f1f51e6900a1bd15fec01bcb7ec6b599ed7514a582489444dbb387"),),
+        objects="strings",
+    ),
+    "questions": Entry(
+        "kelp",
+        "multiclass",
+        "Questions as trees of their grammar; six kinds of answers.",
+        (File("question-trees.klp", "f41dae8d96aaa86a5f6d32e0408b27975135ab3cd11e48212c2028ca418da33d"),),
+        (File("question-trees.t.klp", "fb565f32a23abc52b9c4b942c654f0993fc8710095e2c5083f5fddd65dc4ebe6"),),
+        objects="trees",
+    ),
+}
+
+FILES = LIBSVM | OTHERS | STRUCTURED
 
 # Name -> task; these ship inside scikit-learn.
 INCLUDED = {

@@ -22,6 +22,7 @@ from scipy.sparse import csr_array, vstack
 from onepass import streams
 from onepass.base.saving import replace_file
 from onepass.datasets.catalogue import FILES, INCLUDED, Entry, File
+from onepass.streams.opening import OBJECTS
 
 SITE = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/"
 OPENERS: dict[str, Callable[..., Any]] = {"": open, ".xz": lzma.open, ".bz2": bz2.open, ".gz": gzip.open}
@@ -31,18 +32,20 @@ OPENERS: dict[str, Callable[..., Any]] = {"": open, ".xz": lzma.open, ".bz2": bz
 class Dataset:
     """Data ready to learn from.
 
-    `X` is a CSR array or a dense array of float64 (float32 for images, a list of str for texts); `y` is float64, or text where
-    the labels are words. `X_test` and `y_test` are None where the data has no test part. `task` is "binary", "multiclass" or
-    "regression", and `about` says what one should know before learning.
+    `X` is a CSR array or a dense array of float64 (float32 for images, a list for texts, sentences, trees and graphs); `y` is float64,
+    or text where the labels are words, or a list of lists of tags. `X_test` and `y_test` are None where the data has no test part.
+    `task` is "binary", "multiclass", "regression" or "tagging"; `objects` what X is a list of, if it is one ("texts", "sentences",
+    "strings", "trees", "graphs"); and `about` says what one should know before learning.
     """
 
     name: str
     task: str
     about: str
     X: Any
-    y: NDArray[Any]
+    y: Any
     X_test: Any = None
-    y_test: NDArray[Any] | None = None
+    y_test: Any = None
+    objects: str = ""
 
     def __repr__(self) -> str:
         test = "" if self.y_test is None else f" + {len(self.y_test):,} for testing"
@@ -90,7 +93,7 @@ def load(name: str, *, folder: str | os.PathLike[str] | None = None) -> Dataset:
     entry = FILES[name]
     X, y = _read(entry, entry.train, folder)
     X_test, y_test = _read(entry, entry.test, folder) if entry.test else (None, None)
-    return Dataset(name, entry.task, entry.about, X, y, X_test, y_test)
+    return Dataset(name, entry.task, entry.about, X, y, X_test, y_test, entry.objects)
 
 
 # --- finding ---
@@ -133,14 +136,21 @@ def _fetch(address: str) -> bytes:
 # --- reading ---
 
 
-def _read(entry: Entry, files: tuple[File, ...], folder: str | os.PathLike[str] | None) -> tuple[Any, NDArray[Any]]:
+def _read(entry: Entry, files: tuple[File, ...], folder: str | os.PathLike[str] | None) -> tuple[Any, Any]:
     paths = [_find(file, folder) for file in files]
     if entry.format == "libsvm":
         return _read_libsvm(paths[0], entry.features)
     if entry.format == "idx":
         images, labels = (_read_idx(path) for path in paths)
         return images.reshape(len(images), -1) / np.float32(255), labels.astype(float)
-    return {"csv": _read_csv, "elec2": _read_elec2, "tsv": _read_tsv}[entry.format](paths[0])
+    if entry.format in OBJECTS:
+        chunks = _chunks(paths[0], format=entry.format)
+        return [x for chunk in chunks for x in chunk.X], np.concatenate([chunk.y for chunk in chunks])
+    if entry.format == "conll":
+        chunks = _chunks(paths[0], format="conll", label=1)
+        return [x for chunk in chunks for x in chunk.X], [tags for chunk in chunks for tags in chunk.y]
+    readers = {"csv": _read_csv, "elec2": _read_elec2, "tsv": _read_tsv, "promoters": _read_promoters}
+    return readers[entry.format](paths[0])
 
 
 def _open(path: Path) -> IO[bytes]:
@@ -148,9 +158,13 @@ def _open(path: Path) -> IO[bytes]:
     return OPENERS[suffix](path, "rb")
 
 
+def _chunks(path: Path, **options: Any) -> list[streams.Chunk]:
+    with streams.open(path, **options) as stream:
+        return list(stream)
+
+
 def _read_libsvm(path: Path, features: int) -> tuple[csr_array, NDArray[Any]]:
-    with streams.open(path, format="libsvm", features=features) as stream:
-        chunks = list(stream)
+    chunks = _chunks(path, format="libsvm", features=features)
     return vstack([chunk.X for chunk in chunks], format="csr"), np.concatenate([chunk.y for chunk in chunks])
 
 
@@ -173,6 +187,13 @@ def _read_tsv(path: Path) -> tuple[list[str], NDArray[Any]]:
         lines = file.read().decode("utf-8").splitlines()
     labels, texts = zip(*(line.split("\t", 1) for line in lines), strict=True)
     return list(texts), np.array(labels)
+
+
+def _read_promoters(path: Path) -> tuple[list[str], NDArray[Any]]:
+    """A row number, the letters, and + or -."""
+    with _open(path) as file:
+        rows = [line.split(",") for line in file.read().decode("ascii").splitlines()]
+    return ["".join(row[1:-1]) for row in rows], np.array([row[-1] for row in rows])
 
 
 def _read_idx(path: Path) -> NDArray[np.uint8]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from onepass.streams.lines import Lines
+from onepass.streams.lines import texts
 from onepass.streams.stream import Chunk, Chunks, Position
 
-MARK = b"\xef\xbb\xbf"  # that some editors put before UTF-8
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")  # of CoNLL-U
 FORM = COLUMNS.index("form")
 
@@ -79,7 +77,7 @@ def read(file: Any, raw: Any, name: str, chunk: int, form: Conll | Conllu) -> Ch
         return made
 
     words, tags, begun, number = list[str](), list[str](), 1, 0
-    for number, line in _lines(file, name):
+    for number, line in texts(file, name):
         if line is None:  # a file that is followed has no more for the time being
             if X:
                 yield taken()
@@ -104,23 +102,3 @@ def read(file: Any, raw: Any, name: str, chunk: int, form: Conll | Conllu) -> Ch
         y.append(tags)
     if X:
         yield taken()
-
-
-def _lines(file: Any, name: str) -> Iterator[tuple[int, str | None]]:
-    """The lines of a file with their numbers; None where more is waited for."""
-    lines, number = Lines(file), 0
-    lines.skip(MARK)
-    while True:
-        block = lines.data[lines.start : lines.end].tobytes()
-        lines.start = lines.end
-        for line in block.split(b"\n")[:-1]:
-            number += 1
-            try:
-                yield number, line.rstrip(b"\r").decode("utf-8")
-            except UnicodeDecodeError:
-                raise ValueError(f"{name}, line {number}: not UTF-8") from None
-        if not lines.fill():
-            if not lines.follows:
-                return
-            yield number, None
-            lines.pause()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ STRIDE = 1 << 12  # bytes that are swept at once
 SPARE = 16  # bytes after the last line, so that a word can be read at every byte
 NEWLINE, RETURN = 10, 13
 NEVER = 256  # not a byte
+MARK = b"\xef\xbb\xbf"  # that some editors put before UTF-8
 
 
 class Lines:
@@ -60,6 +61,26 @@ class Lines:
         self._filled += 1
         self.end = self._filled
         return True
+
+
+def texts(file: Any, name: str) -> Iterator[tuple[int, str | None]]:
+    """The lines of a file with their numbers; None where more is waited for."""
+    lines, number = Lines(file), 0
+    lines.skip(MARK)
+    while True:
+        block = lines.data[lines.start : lines.end].tobytes()
+        lines.start = lines.end
+        for line in block.split(b"\n")[:-1]:
+            number += 1
+            try:
+                yield number, line.rstrip(b"\r").decode("utf-8")
+            except UnicodeDecodeError:
+                raise ValueError(f"{name}, line {number}: not UTF-8") from None
+        if not lines.fill():
+            if not lines.follows:
+                return
+            yield number, None
+            lines.pause()
 
 
 class Window(NamedTuple):

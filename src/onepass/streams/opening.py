@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from onepass.base.inputs import as_csr
-from onepass.streams import arrays, conll, libsvm, tables
+from onepass.streams import arrays, conll, libsvm, objects, tables
 from onepass.streams.raw import Source, Unpacked
 from onepass.streams.stream import Chunks, Notes, Stream
 
@@ -30,10 +30,15 @@ ENDINGS = {
     "npz": "npz",
     "conll": "conll",
     "conllu": "conllu",
+    "strings": "strings",
+    "trees": "trees",
+    "graphs": "graphs",
+    "klp": "kelp",
 }
 TABLES = ("csv", "tsv", "parquet", "jsonl")
 SENTENCES = ("conll", "conllu")
-FORMATS = ("libsvm", *TABLES, "npz", *SENTENCES)
+OBJECTS = tuple(objects.READERS)
+FORMATS = ("libsvm", *TABLES, "npz", *SENTENCES, *OBJECTS)
 WORKERS = min(2, os.cpu_count() or 1)  # that parse: two are enough to keep a learner busy
 TASKS = (None, "classification", "regression")
 
@@ -64,11 +69,12 @@ def open(
     source : path, "-", binary file, (X, y), array, CSR matrix or data frame
         What to read; "-" is standard input. Files may be compressed with gzip, bzip2, xz or zstd, which
         their first bytes show.
-    format : "libsvm", "csv", "tsv", "parquet", "jsonl", "npz", "conll" or "conllu", optional
+    format : "libsvm", "csv", "tsv", "parquet", "jsonl", "npz", "conll", "conllu", "strings", "trees", "graphs" or "kelp", optional
         By default it follows from the ending of the name, and is "libsvm" for other endings. CSV without a header (its first row
         has only numbers) has columns "0", "1", ... An .npz file holds X and y, or what `scipy.sparse.save_npz` writes and y.
         Files of columns, a word a line and an empty line between sentences, are read as lists of words and of tags: "conll" has the
-        word first, "conllu" is the format of treebanks.
+        word first, "conllu" is the format of treebanks. Files with a string, a tree in brackets or a graph a line, behind a label
+        and a tab, are read as lists of these, for the stages that take them; "kelp" is the format of KeLP.
     chunk : int
         Rows per chunk; the last chunk may have fewer.
     label : str, int or False, optional
@@ -159,6 +165,9 @@ def open(
         columns = conll.Conllu(place.name, label) if kind == "conllu" else conll.Conll(place.name, label)
         about.update(label=None if columns.label is False else columns.label)
 
+    if kind in OBJECTS and (drop or features is not None or label not in (None, False)):
+        raise ValueError(f"{kind} files have an object a line behind its label: label, drop and features are for tables")
+
     def choose(schema: Mapping[str, Any], more: list[str]) -> tables.Columns:
         columns = tables.Columns(schema, place.name, label, [*drop, *more], features, task, missing)
         about.update(label=columns.label, columns=columns.kinds, dropped=[*drop, *more])
@@ -180,6 +189,8 @@ def open(
             file = Unpacked(raw, place.name, follow)
             if kind in SENTENCES:
                 yield from conll.read(file, raw, place.name, chunk, columns)
+            elif kind in OBJECTS:
+                yield from objects.read(file, raw, place.name, chunk, kind, label is not False, task == "regression")
             elif kind == "libsvm":
                 yield from libsvm.read(file, raw, place.name, chunk, features, zero_based, WORKERS if threads else 0)
             else:
@@ -192,7 +203,8 @@ def open(
 
 def guess(name: str) -> str:
     """The format that the name of a file says."""
-    ending = re.sub(r"\.(gz|bz2|xz|zst)$", "", name.lower()).rpartition(".")[2]
+    name = re.sub(r"\.(gz|bz2|xz|zst)$", "", name.lower())
+    ending = re.sub(rf"\.({'|'.join(OBJECTS)})\.tsv$", r".\1", name).rpartition(".")[2]
     return ENDINGS.get(ending, "libsvm")
 
 

@@ -19,12 +19,11 @@ import numpy as np
 
 from onepass.base.labels import label_array
 from onepass.streams.dialect import SAMPLE, fields, guess
-from onepass.streams.lines import BLOCK, NEVER, Lines, records
+from onepass.streams.lines import BLOCK, MARK, NEVER, Lines, records
 from onepass.streams.stream import Chunk, Chunks, Notes, Position
 
 USUAL_LABELS = ("label", "class", "target", "y")
 ALL = 2**62
-MARK = b"\xef\xbb\xbf"  # that some programs begin a text with
 TEXT = (nw.String, nw.Categorical, nw.Enum)
 BATCH = 8192  # rows of Parquet that Arrow reads at a time, whatever the size of chunks: what damage it sees depends on that
 MISSING = ("error", "keep", "skip")
