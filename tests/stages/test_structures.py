@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from importlib import import_module
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -253,6 +254,38 @@ def test_trees_as_by_two_plain_programs() -> None:
     lines = dataset_file("question-trees.t.klp").splitlines()
     rows = Subtrees(0.4, n_features=WIDE).transform([line.split("|BT:grct| ")[1].split(" |ET|")[0] for line in lines])
     np.testing.assert_allclose(rows[:-1].multiply(rows[1:]).sum(axis=1), golden("tree_kernel_subtree.txt").ravel(), atol=1e-11)
+
+
+def read(text: str) -> Tree:
+    """A tree as KeLP writes it, every node in brackets."""
+    root = Tree("", [])
+    path = [root]
+    for part in re.findall(r"[()]|[^()]+", text):
+        if part == ")":
+            path.pop()
+        elif part != "(":
+            path[-1].append(Tree(part, []))
+            path.append(path[-1][-1])
+    return root[0]
+
+
+def common_to_kelp(a: Any, b: Any) -> float:
+    """Children that are no leaves and whose productions differ give the factor 1, and not 0."""
+    if production(a) != production(b):
+        return 0.0
+    below = [(c, d) for c, d in zip(a, b, strict=True) if production(c)[1] or production(d)[1]]
+    return 0.4 * float(np.prod([common_to_kelp(c, d) if production(c) == production(d) else 1.0 for c, d in below]))
+
+
+def test_where_kelp_differs_is_known() -> None:
+    """KeLP's own figures of the subtree kernel: that one change of the definition gives them all, and without it many differ."""
+    texts = [line.split("|BT:grct| ")[1].split(" |ET|")[0] for line in dataset_file("question-trees.t.klp").splitlines()]
+    theirs, ours = (golden(f"tree_kernel_{name}.txt").ravel() for name in ("stk", "subtree"))
+    trees = [nodes_of(read(text)) for text in texts]
+    own = [sum(common_to_kelp(a, b) for a in tree for b in tree) for tree in trees]
+    pairs = [sum(common_to_kelp(a, b) for a in one for b in other) for one, other in pairwise(trees)]
+    np.testing.assert_allclose(pairs / np.sqrt([a * b for a, b in pairwise(own)]), theirs, atol=1e-6)
+    assert (np.abs(theirs - ours) > 1e-6).sum() == 269
 
 
 # --- the same in all ways ---

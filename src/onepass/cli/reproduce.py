@@ -13,7 +13,7 @@ from onepass import __version__
 from onepass.cli.options import Target
 from onepass.cli.output import show
 
-NAMES = ("table1", "table2", "fig6", "fig7", "fig8", "fig9", "sugiyama", "budget", "active", "shifting")
+NAMES = ("table1", "table2", "fig6", "fig7", "fig8", "fig9", "sugiyama", "budget", "active", "shifting", "structured")
 
 
 class Folder(click.ParamType):
@@ -52,16 +52,17 @@ def reproduce(
     """Reproduce the tables and figures of the papers, beside what was published.
 
     \b
-    table1    test error after one pass        | the PAMO paper
-    table2    mistake rate along one pass      |
-    fig6      error over alpha and C           |
-    fig7      cumulative error by alpha and C  |
-    fig8      boundaries on the rotating XOR   |
-    fig9      cumulative error by permutation  |
-    sugiyama  PA and AROW, with outliers too   | the textbook
-    budget    policies against their budget    | the slides
-    shifting  streams that drift               |
-    active    accuracy against labels asked    | the study of active learning
+    table1     test error after one pass        | the PAMO paper
+    table2     mistake rate along one pass      |
+    fig6       error over alpha and C           |
+    fig7       cumulative error by alpha and C  |
+    fig8       boundaries on the rotating XOR   |
+    fig9       cumulative error by permutation  |
+    sugiyama   PA and AROW, with outliers too   | the textbook
+    budget     policies against their budget    | the slides
+    shifting   streams that drift               |
+    active     accuracy against labels asked    | the study of active learning
+    structured tags, names, trees, graphs       | CRFsuite, and SVMs with the same kernel
 
     Each writes NAME.csv, NAME.png, NAME.md and, where parameters were searched, NAME-search.csv; index.md shows all that DIR has.
     Measurements are kept in DIR/cells: an interrupted run continues where it stopped, and further permutations are added to those
