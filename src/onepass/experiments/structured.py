@@ -18,7 +18,7 @@ from onepass.experiments.cells import Task
 from onepass.experiments.lab import Lab, seeded
 from onepass.experiments.published import CRFSUITE
 from onepass.experiments.report import Section, Table
-from onepass.kernel import KernelPA
+from onepass.kernel import BudgetPA
 from onepass.linear import AROWClassifier, PAClassifier
 from onepass.plots.style import FAINT, INK, colour, figure, tidy
 from onepass.stages import Spectrum, Subtrees, WeisfeilerLehman, pipeline
@@ -35,7 +35,6 @@ BUDGET = 200
 class Part:
     """One of the experiments: data, learners, how many passes they make and what is measured, in per cent."""
 
-    name: str
     title: str
     data: str
     learners: dict[str, Any]
@@ -57,22 +56,24 @@ def taggers(templates: str, **more: Any) -> dict[str, Any]:
 
 
 def of_counts(stage: Any) -> dict[str, Any]:
-    """Learners of the counts of a stage; one keeps vectors on a budget. Its kernel, x.z + 1, has a constant, too."""
-    kept = KernelPA(kernel="poly", degree=1, gamma=1.0, coef0=1.0, budget=BUDGET, average=True)
+    """Learners of the counts of a stage. One keeps vectors on a budget, and what comes when it is full goes to the nearest of them, so
+    that a vector that comes again takes no place. Its kernel, x.z + 1, has a constant, too."""
+    kept = BudgetPA(kernel="poly", degree=1, gamma=1.0, coef0=1.0, budget=BUDGET, strategy="nearest", average=True)
     return {
         "PA-I, averaged": pipeline(stage, PAClassifier(average=True)),
         "AROW": pipeline(stage, AROWClassifier()),
-        f"kernel PA-I, B = {BUDGET}": pipeline(stage, kept),
+        f"BPA-NN, B = {BUDGET}": pipeline(stage, kept),
     }
 
 
 PARTS = (
-    Part("tags", "Tags of EWT", "ewt", taggers("tags"), 10),
-    Part("names", "Names of Wikigold", "wikigold", taggers("names", constraints="BIO"), 10, "F1"),
-    Part("questions", "Questions, by subtrees", "questions", of_counts(Subtrees()), 10),
-    Part("promoters", "Promoters, by 5-spectrum", "promoters", of_counts(Spectrum(5)), 20, folds=True),
-    Part("mutag", "MUTAG, by Weisfeiler-Lehman", "mutag", of_counts(WeisfeilerLehman(3)), 20, folds=True),
-    Part("ptc", "PTC, by Weisfeiler-Lehman", "ptc", of_counts(WeisfeilerLehman(3)), 20, folds=True),
+    Part("Tags of EWT", "ewt", taggers("tags"), 10),
+    Part("Names of Wikigold", "wikigold", taggers("names", constraints="BIO"), 10, "F1"),
+    Part("Questions, by subtrees", "questions", of_counts(Subtrees()), 10),
+    Part("Promoters, by 5-spectrum", "promoters", of_counts(Spectrum(5)), 20, folds=True),
+    Part("MUTAG, by Weisfeiler-Lehman", "mutag", of_counts(WeisfeilerLehman(3)), 20, folds=True),
+    Part("PTC, by Weisfeiler-Lehman", "ptc", of_counts(WeisfeilerLehman(3)), 20, folds=True),
+    Part("ENZYMES, by Weisfeiler-Lehman", "enzymes", of_counts(WeisfeilerLehman(3)), 20, folds=True),
 )
 F1 = SENTENCE_METRICS["entity_f1"]
 
@@ -89,12 +90,12 @@ def learning(part: Part, learner: str, data: Sequence[Any], seed: int) -> Task:
     def measure() -> dict[str, Any]:
         model, rng = clone(fresh), np.random.default_rng(seed)
         seen = sorted({max(round(share * len(X)), 1) for share in STARTS})
-        scores = list[float]()
+        scores, known = list[float](), {} if part.data in CRFSUITE else {"classes": np.unique(y)}
         for ends in [seen, *[[len(X)]] * (part.passes - 1)]:
             order = rng.permutation(len(X))
             for begin, end in pairwise([0, *ends]):
                 chosen = order[begin:end]
-                model.partial_fit([X[i] for i in chosen], [y[i] for i in chosen])
+                model.partial_fit([X[i] for i in chosen], [y[i] for i in chosen], **known)
                 scores.append(score_of(model, X_test, y_test, part.measure))
         return {"seen": seen, "start": scores[: len(seen)], "passes": scores[len(seen) - 1 :]}
 
@@ -129,10 +130,10 @@ def stamp_of(data: Sequence[Any]) -> str:
 def parts_of(lab: Lab, part: Part) -> list[list[Sequence[Any]]]:
     """For each order of the data, what is learned from and what is tested on: one pair of parts, or as many as there are folds."""
     data, orders = lab.load(part.data), range(min(lab.permutations, ORDERS))
-    most = lab.rows or len(data.X)
-    X, y = data.X[:most], data.y[:most]
+    keep = np.sort(np.random.RandomState(0).permutation(len(data.X))[: lab.rows])
+    X, y = [data.X[i] for i in keep], data.y[keep] if isinstance(data.y, np.ndarray) else [data.y[i] for i in keep]
     if not part.folds:
-        return [[(X, y, data.X_test[:most], data.y_test[:most])] for _ in orders]
+        return [[(X, y, data.X_test[: lab.rows], data.y_test[: lab.rows])] for _ in orders]
     found = list[list[Sequence[Any]]]()
     for p in orders:
         halves = StratifiedKFold(FOLDS, shuffle=True, random_state=p).split(np.zeros(len(X)), y)
@@ -143,8 +144,11 @@ def parts_of(lab: Lab, part: Part) -> list[list[Sequence[Any]]]:
 def structured(lab: Lab) -> Section:
     """Tags, names, questions, promoters and molecules."""
     records, lines, strong = list[dict[str, Any]](), list[list[str]](), set[tuple[int, int]]()
-    fig = figure(13, 4.1 * len(PARTS) // 2)
-    axes = fig.subplots(len(PARTS) // 2, 4).reshape(-1)
+    height = (len(PARTS) + 1) // 2
+    fig = figure(14, 3.3 * height)
+    axes = fig.subplots(height, 4).reshape(-1)
+    for ax in axes[2 * len(PARTS) :]:
+        ax.set_visible(False)
     for i, part in enumerate(PARTS):
         along, after = axes[2 * i : 2 * i + 2]
         orders = parts_of(lab, part)
@@ -155,12 +159,12 @@ def structured(lab: Lab) -> Section:
             runs = lab.cells.measured(tasks)
             seen, start, passes = (np.mean([run[key] for run in runs], axis=0) for key in ("seen", "start", "passes"))
             for what, at, scores in (("examples", seen, start), ("passes", np.arange(1, part.passes + 1), passes)):
+                named = {"data": part.data, "learner": learner, "measure": part.measure}
                 records += [
-                    {"data": part.name, "learner": learner, "after": what, "count": round(float(t)), part.measure: f"{s:.3f}"}
-                    for t, s in zip(at, scores, strict=True)
+                    {**named, "after": f"{t:.0f} {what}", "%": f"{score:.3f}"} for t, score in zip(at, scores, strict=True)
                 ]
-            along.plot(seen, 100 - start, color=colour(j), marker="o", markersize=3, label=learner)
-            after.plot(np.arange(1, part.passes + 1), 100 - passes, color=colour(j), marker="o", markersize=2)
+            along.plot(seen, 100 - start, color=colour(j), marker="o", markersize=3)
+            after.plot(np.arange(1, part.passes + 1), 100 - passes, color=colour(j), marker="o", markersize=2, label=learner)
             best = max(best, (len(lines), passes[-1]), key=lambda pair: pair[1])
             lines.append([part.title, learner, part.measure, f"{passes[0]:.2f}", f"{passes[-1]:.2f}", str(part.passes)])
         strong.add((best[0], 4))
@@ -173,8 +177,8 @@ def structured(lab: Lab) -> Section:
         "Test error in per cent (100 - F1 for names), along the first pass and after each pass; every pass has another order. Tags and"
         " names: templates of onepass, beside CRFsuite's best of pa, ap and arow with its own features, as published with them."
         " Questions: the test part of TREC. Promoters and molecules: ten folds. The SVM has the same kernel, k(x, z) / sqrt(k(x, x)"
-        " k(z, z)), and its C was found by cross-validation in what it learned from. Kernel PA-I keeps at most"
-        f" {BUDGET} vectors.",
+        " k(z, z)), and its C was found by cross-validation in what it learned from. BPA-NN"
+        f" keeps at most {BUDGET} vectors.",
         f"Mean of {min(lab.permutations, ORDERS)} orders, or shuffles of the folds.",
     ]
     header = ["data", "learner", "measure", "1 pass", "last pass", "passes"]
@@ -197,7 +201,7 @@ def draw(part: Part, along: Any, after: Any) -> None:
         title=part.title, xlabel="examples of the first pass", ylabel="error, %" if part.measure != "F1" else "100 - F1, %"
     )
     after.set(xlabel="passes")
-    along.legend(frameon=False, fontsize=7)
+    after.legend(frameon=False, fontsize=7)
     for ax in (along, after):
         ax.grid(color=FAINT)
         tidy(ax)
