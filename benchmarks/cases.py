@@ -26,6 +26,7 @@ from vowpalwabbit import Workspace
 import onepass
 from benchmarks.measure import Result, best
 from benchmarks.raw import DATA
+from benchmarks.structures import structures
 from benchmarks.tags import tagging
 
 GB, MB = 1e9, 1e6
@@ -520,4 +521,5 @@ CASES = [
     start_up,
     memory,
     tagging,
+    structures,
 ]
