@@ -12,7 +12,7 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 from sklearn.exceptions import NotFittedError
 
-from onepass import Hasher
+from onepass import Hasher, SequenceTagger, Spectrum
 from onepass.base import Classifier, Stage
 from onepass.base.multilabel import Multilabel
 
@@ -48,6 +48,15 @@ def array(name: str, change: Callable[[Any], Any]) -> Callable[[Any, dict[str, A
 
 def use(model: Any) -> None:
     """Let a model learn and predict, on features and labels that it knows."""
+    if isinstance(model, SequenceTagger):
+        sentence = ["a", "dog"] if model.templates else [{"a": 1.0}, {"b": "c"}]
+        model.learn_one(sentence, ["D", "N"])
+        model.predict([sentence, []])
+        return
+    if any(isinstance(stage, Spectrum) for stage in getattr(model, "stages", [])):
+        model.learn_one("abcd", "x")
+        model.predict(["bc", ""])
+        return
     learner = getattr(model, "learner_", getattr(model, "learner", model))
     learner = getattr(learner, "learner", learner)
     stages = getattr(model, "stages", [])

@@ -24,7 +24,7 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +121,26 @@ def npz() -> list[bytes]:
     return files
 
 
+def sentences() -> list[bytes]:
+    return [b"EU\tNNP\tB-ORG\nrejects\tVBZ\tO\n\nPeter\tNNP\tB-PER\n", "in O\nNew B-LOC\nYork I-LOC\n\n\nna\u00efve O".encode()]
+
+
+def treebank() -> list[bytes]:
+    word = "{0}\t{1}\t_\tNOUN\tNN\t_\t{2}\troot\t_\t_\n"
+    first = "# 1\n1-2\tdel" + "\t_" * 8 + "\n" + word.format(1, "de", 0) + word.format(2, "el", 1)
+    return [(first + "\n" + word.format(1, "x", 0)).encode()]
+
+
+def objects(kind: str) -> list[bytes]:
+    texts = {
+        "strings": "yes\ta b\tc\n\nno\t\n",
+        "trees": "S\t(S (NP it) (VP is))\nQ\t leaf \n",
+        "graphs": "1\tC C O\t0-1:1 1-2:2\n-1\tC\t\n2\tN N\n",
+        "kelp": "a |BS:t| it |ES| |BT:one| (S(NP(it))) |ET|\nb |BG:inline|1 C&&7 O x%%1 7&&7 1|EG|\n",
+    }
+    return [texts[kind].encode(), texts[kind].replace("\n", "\r\n").encode()]
+
+
 def models() -> list[bytes]:
     X, y = numbers()
     folder = Path(sys.argv[1])
@@ -134,6 +154,9 @@ def models() -> list[bytes]:
         onepass.KernelPA(budget=4, gamma=0.5, random_state=0).fit(X, y > 0),
         onepass.pipeline(onepass.StandardScaler(), onepass.PARegressor()).fit(X, X[:, 0]),
         onepass.ActiveLearner(onepass.PAClassifier(), random_state=0).fit(X, y > 0),
+        onepass.SequenceTagger(templates="tags").fit([["a", "dog"], ["b"]], [["D", "N"], ["N"]]),
+        onepass.SequenceTagger(rule="AROW").fit([[{"a": 1.0}, {"b": "c"}]], [["D", "N"]]),
+        onepass.pipeline(onepass.Spectrum(2), onepass.AROWClassifier()).fit(["abc", "bcd", "cd"], ["x", "y", "x"]),
     ):
         model.save(folder / "sound")
         files.append((folder / "sound").read_bytes())
@@ -145,7 +168,11 @@ TEXT = {
     "csv": lambda: delimited(","),
     "tsv": lambda: delimited("\t"),
     "jsonl": json_lines,
+    "conll": sentences,
+    "conllu": treebank,
+    **{kind: partial(objects, kind) for kind in ("strings", "trees", "graphs", "kelp")},
 }
+LISTS = ("conll", "conllu", "strings", "trees", "graphs", "kelp")
 READERS: dict[str, Callable[[], list[bytes]]] = {**TEXT, "parquet": parquet, "npz": npz, "model": models}
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "gz": lambda data: gzip.compress(data, mtime=0),
@@ -314,6 +341,10 @@ def check_chunk(chunk: Any, rows: int, limit: int, some: dict[str, Any]) -> None
     n = len(chunk)
     assert 0 < n <= limit, f"a chunk of {n} rows"
     assert chunk.position.rows == rows, f"{chunk.position} after {rows} rows"
+    if some["format"] in LISTS:
+        assert type(chunk.X) is list
+        assert chunk.y is None or len(chunk.y) == n
+        return
     if chunk.y is not None:
         assert type(chunk.y) is np.ndarray
         assert chunk.y.shape == (n,), f"labels of the shape {chunk.y.shape}"
@@ -376,9 +407,11 @@ def joined(parts: list[Any]) -> Any:
         X = part.X
         if sp.issparse(X):
             rows = [(X.indices[a:b].tolist(), X.data[a:b].tolist()) for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)]
+        elif isinstance(X, list):
+            rows = X
         else:
             rows = X.tolist() if isinstance(X, np.ndarray) else [list(row.values()) for row in X.to_pylist()]
-        labels = [None] * len(rows) if part.y is None else part.y.tolist()
+        labels = [None] * len(rows) if part.y is None else list(part.y)
         content += [repr((row, label)) for row, label in zip(rows, labels, strict=True)]
     return content
 
