@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
+from onepass.base.buckets import Buckets
 from onepass.base.engine import COPIED_ALWAYS
 from onepass.base.errors import DivergedError
 from onepass.base.knowledge import Start
@@ -318,11 +319,12 @@ class StructuredLearner(Learner):
         come = come and self.grow in (None, True, "labels")
         grows = self.grow in (None, True, "features")
         labels = np.asarray(labels)
-        return self._new_state("multiclass", Start(np.dtype(self.dtype), 0, self._first_names(), labels, grows, come))
+        names, buckets = self._known_by()
+        return self._new_state("multiclass", Start(np.dtype(self.dtype), 0, names, labels, grows, come, buckets))
 
-    def _first_names(self) -> list[str] | None:
-        """The names of features to begin with; None where they are known by keys."""
-        return None
+    def _known_by(self) -> tuple[list[str] | None, Buckets | None]:
+        """What features are known by, none of them yet: names or hashes."""
+        return [], None
 
     def _fit_examples(self, examples: Any, target: Coded, weights: Array | None) -> None:
         self._state = None

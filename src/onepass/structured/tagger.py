@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from onepass.base.buckets import Buckets
 from onepass.base.inputs import readonly
 from onepass.base.labels import Coded
 from onepass.base.parameters import among, parameter, parametric
@@ -18,10 +19,8 @@ from onepass.base.state import Array, Field, State
 from onepass.structured.chain import BARRED, Chain, run_marginals
 from onepass.structured.learner import StructuredLearner, coded_outputs
 from onepass.structured.loop import run_several
-from onepass.structured.templates import TEMPLATES, table_of
+from onepass.structured.templates import KEYS, TEMPLATES, table_of
 from onepass.structured.words import Words, words_by_name, words_by_template
-
-SLOTS = 64  # of the index of keys, to begin with
 
 
 @parametric
@@ -149,26 +148,19 @@ class SequenceTagger(StructuredLearner):
     # --- what the base asks ---
 
     def _fields(self, form: str) -> dict[str, Field]:
-        keyed = {"keys": Field("features", whole=True), "index": Field("slots", whole=True)} if self._has_templates() else {}
-        return {**super()._fields(form), "rows": Field("ranks", whole=True), **keyed}
-
-    def _capacities(self) -> dict[str, int]:
-        return {"slots": SLOTS} if self._has_templates() else {}
-
-    def _has_templates(self) -> bool:
-        return self.templates is not None
+        return {**super()._fields(form), "rows": Field("ranks", whole=True)}
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.templates is not None:
             self._table = table_of(self.templates)
 
-    def _first_names(self) -> list[str] | None:
-        return None if self._has_templates() else []
+    def _known_by(self) -> tuple[list[str] | None, Buckets | None]:
+        return super()._known_by() if self.templates is None else (None, Buckets((), KEYS))
 
     def _examples(self, X: Any) -> Words:
         self._ensure_parameters()
-        if self._has_templates():
+        if self.templates is not None:
             return words_by_template(X, self._table)
         return words_by_name(X, float(np.finfo(self.dtype).max) ** 0.25)
 
@@ -213,12 +205,11 @@ class SequenceTagger(StructuredLearner):
 
 
 def _with_row(state: State, rank: int, label: Any) -> State:
-    """A state in which the tag of this rank has a row, as a feature of the word behind it. Its name begins with a NUL."""
+    """A state in which the tag of this rank has a row, as a feature of the word behind it. Its name begins with a NUL; its key is
+    even, as that of no template is."""
     row = state.n_features + 1
-    state = state.widened(row, [] if state.names is None else [f"\0{label}"])
+    state = state.widened(row, [2 * row] if state.names is None else [f"\0{label}"])
     state.arrays["rows"][rank] = row
-    if "keys" in state.arrays:
-        state.arrays["keys"][row] = 0
     return state
 
 
