@@ -103,6 +103,78 @@ def test_decoders(T: int, constraints: str | None) -> None:
         assert model.decision_function([x])[0] == sure.min()
 
 
+def drawn_weights(model: SequenceTagger, seed: int, draw: int, scale: float) -> np.ndarray[Any, Any]:
+    """What is added to all weights in one draw, by the formula of Box and Muller, in whole numbers of Python."""
+    state, most = model._state, 2**64
+    assert state is not None
+    found = np.empty((state.n_features + 1, len(model.classes_)))
+
+    def mixed(h: int, part: int) -> int:
+        h = (h ^ part) * 0x9E3779B97F4A7C15 % most
+        return h ^ h >> 32
+
+    for i, k in np.ndindex(found.shape):
+        h = mixed(mixed(mixed(seed, draw), i), k)
+        for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+            h = (h ^ h >> 33) * factor % most
+        h ^= h >> 33
+        found[i, k] = np.sqrt(-2 * np.log(((h >> 32) + 0.5) / 2**32)) * np.cos(2 * np.pi * (h % 2**32) / 2**32)
+    return found * np.sqrt(scale * state.arrays["Sigma"][: len(found)] if "Sigma" in state.arrays else scale)
+
+
+@plain
+@compiled
+@pytest.mark.parametrize("options", [{"rule": "AROW"}, {"rule": "CW", "average": None}, {"constraints": "BIO"}], ids=str)
+def test_how_sure_by_draws(options: dict[str, Any]) -> None:
+    """Every draw is a tagger with other weights: with all of them by hand the shares are the same."""
+    labels = ["B-x", "I-x", "O"]
+    rng = np.random.default_rng(0)
+    X = [[{f"f{j}": 1.0 for j in rng.choice(8, 2, replace=False)} for _ in range(rng.integers(0, 5))] for _ in range(12)]
+    model = SequenceTagger(classes=labels, **options).partial_fit(X, [rng.choice(labels, len(x)).tolist() for x in X])
+    n, scale, seed = 7, 0.3, 5
+    told = model.predict(X)
+    agree = [np.zeros(len(x)) for x in X]
+    noise = [drawn_weights(model, int(np.random.RandomState(seed).randint(2**31 - 1)), i, scale) for i in range(n)]
+    for e in noise:
+        other = model.copy()
+        other._state.arrays["W"][: len(e)] += e
+        for t, tags in enumerate(other.predict(X)):
+            agree[t] += np.equal(tags, told[t]) / n
+    found = model.predict_confidence(X, "drawn", n, scale=scale, random_state=seed)
+    for one, wanted in zip(found, agree, strict=True):
+        np.testing.assert_allclose(one, wanted, atol=1e-12)
+    assert 0 < min(share.min(initial=1) for share in found) < 1
+    assert all(
+        np.array_equal(one, model.predict_confidence([x], "drawn", n, scale=scale, random_state=seed)[0])
+        for one, x in zip(found, X, strict=True)
+    )
+    assert all((share == 1).all() for share in model.predict_confidence(X, "drawn", scale=0))
+    assert np.concatenate(noise).std() > 0
+
+
+@plain
+def test_draws_are_normal() -> None:
+    model = SequenceTagger(classes=TAGS).partial_fit([[{f"f{j}": 1.0} for j in range(300)]], [["N"] * 300])
+    e = np.sort(np.concatenate([drawn_weights(model, 3, draw, 4.0).ravel() for draw in range(4)])) / 2
+    assert abs(e.mean()) < 0.05
+    np.testing.assert_allclose(np.quantile(e, [0.05, 0.25, 0.5, 0.75, 0.95]), [-1.645, -0.674, 0, 0.674, 1.645], atol=0.06)
+
+
+@plain
+def test_how_sure_by_the_best() -> None:
+    X, y = text()
+    model = made("words").partial_fit(X, y)
+    for x, share in zip(X, model.predict_confidence(X, "n_best", 4), strict=True):
+        several = [tags for tags, _ in model.predict_n_best([x], 4)[0]]
+        assert share.tolist() == [np.mean([tags[t] == several[0][t] for tags in several]) for t in range(len(x))]
+    assert made("words", classes=TAGS).fit(X, y).predict_confidence([], "drawn") == []
+    with pytest.raises(ValueError, match="must be"):
+        model.predict_confidence(X, "best")
+    for bad in ({"n": 0}, {"scale": -1.0}, {"scale": np.nan}):
+        with pytest.raises(ValueError, match="`n` must be"):
+            model.predict_confidence(X, "drawn", **bad)
+
+
 @plain
 def test_constraints_while_learning() -> None:
     """Rivals keep to the constraints, and a truth that does not is learned all the same."""
