@@ -158,6 +158,10 @@ class StructuredLearner(Learner):
         """What is predicted before there is anything to predict."""
         raise NotImplementedError
 
+    def _leads(self, examples: Any, state: State) -> Array:
+        """By how much the best output of each example beats the second best, in float64; infinite where there is no other."""
+        raise NotImplementedError
+
     # --- records ---
 
     def _fields(self, form: str) -> dict[str, Field]:
@@ -257,6 +261,10 @@ class StructuredLearner(Learner):
         """The output of each example."""
         return self._read(lambda state: self._predicted(X, state))
 
+    def decision_function(self, X: Any) -> Array:
+        """How sure each output is as a whole: by how much the best beats the second best."""
+        return self._read(lambda state: self._leads(self._examples(X), state))
+
     def predict_one(self, x: Any) -> Any:
         """The output of one example; None for each of its labels while none is known."""
         if self._latest() is None:
@@ -303,12 +311,14 @@ class StructuredLearner(Learner):
                 self._go_on_with_examples(examples, target, weights, answers)
             self._keep_bound()
 
-    def _first(self, examples: Any, target: Coded, weights: Array | None, classes: Any) -> State:
-        """The state before a first call that is not `fit`. Where labels or features may not come up, it knows those of the call."""
+    def _first(self, examples: Any, target: Coded, weights: Array | None, classes: Any, *, whole: bool = False) -> State:
+        """The state before a first call. Where labels or features may not come up, it knows those of the call; its labels also where
+        that is the whole data."""
         if classes is not None:
             state = self._begun(declared_classes(classes, 1), False)
         else:
-            known = target[:0] if self.grow in (None, True, "labels") else _taught(examples, target, weights)[1]
+            come = self.grow in (None, True, "labels") and not whole
+            known = target[:0] if come else _taught(examples, target, weights)[1]
             state = self._begun(np.unique(np.asarray(known)), True)
         return state if state.grow_features else _taught(examples, target, weights)[0].learned_by(state)[0]
 
@@ -325,6 +335,12 @@ class StructuredLearner(Learner):
     def _known_by(self) -> tuple[list[str] | None, Buckets | None]:
         """What features are known by, none of them yet: names or hashes."""
         return [], None
+
+    def _begin_pass(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+        if not self.shuffle:
+            return X, y, sample_weight
+        order = check_random_state(self._seed()).permutation(len(X))  # that of the first pass of `fit`
+        return X.taken(order), y[X.places(order)], None if sample_weight is None else sample_weight[order]
 
     def _fit_examples(self, examples: Any, target: Coded, weights: Array | None) -> None:
         self._state = None

@@ -158,10 +158,6 @@ class SequenceTagger(StructuredLearner):
             run_drawn(bound.model.problem, bound.average, Sigma, scale, words.known_to(state), seed, n, shares)
         return np.split(shares, words.offsets[1:-1]) if len(words) else []
 
-    def decision_function(self, X: Any) -> Array:
-        """How sure the tags of each sentence are as a whole: by how much the best sequence beats the second best."""
-        return np.array([lead.min(initial=np.inf) for lead in self.predict_confidence(X)])
-
     @property
     def transitions_(self) -> Array:
         """The score of each tag (a column) after each other (a row), in the order of `classes_`."""
@@ -201,6 +197,9 @@ class SequenceTagger(StructuredLearner):
 
     def _foretold(self, X: Words) -> list[Any]:  # type: ignore[override]
         return [[None] * int(n) for n in np.diff(X.offsets)]
+
+    def _leads(self, examples: Words, state: State) -> Array:
+        return np.array([_lead(scores).min(initial=np.inf) for scores in self._marginals(examples, state)], np.float64)
 
     def _problem(self, state: State, W: Array) -> Chain:
         bias = state.dtype.type(1 if self.fit_intercept else 0)
