@@ -18,7 +18,7 @@ from sklearn.model_selection import GridSearchCV
 import onepass
 from naive_tags import Tagger, allowed_bio
 from onepass import SequenceTagger
-from onepass.structured import learner as engine
+from onepass.structured import outputs as engine
 from onepass.structured.templates import ATTRIBUTES, TEMPLATES, hashed, table_of
 from shared import snapshot
 

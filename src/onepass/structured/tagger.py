@@ -105,7 +105,7 @@ class SequenceTagger(StructuredLearner):
             return [[] for _ in range(len(words))]
         outputs, scores = np.zeros((max(n, 2), int(words.offsets[-1])), np.int64), np.empty((len(words), n), state.dtype)
         run_several(bound.model, bound.average, words.known_to(state), outputs, scores)
-        ranks = [self._spelled(outputs[i], words.offsets, bound.labels) for i in range(n)]
+        ranks = [self._spelled(outputs[i], words, bound.labels) for i in range(n)]
         return [
             [(ranks[i][t], float(scores[t, i])) for i in range(n) if scores[t, i] == scores[t, i]] for t in range(len(words))
         ]
