@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -162,3 +162,36 @@ def dual(A: Any, b: Any, most: float) -> Any:
         options={"ftol": 1e-16, "maxiter": 2000},
     )
     return found.x
+
+
+# --- what is tried ---
+
+LABELS = ["A", "B", "C"]
+
+
+def sentences(n: int, seed: int = 0, longest: int = 4) -> Iterator[tuple[list[dict[str, float]], list[str]]]:
+    """Random sentences with features that come again, also in the same sentence, and random tags."""
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        T = int(rng.integers(0 if _ else 1, longest + 1))
+        x = [{f"f{j}": float(rng.choice([1.0, 0.5, -2.0])) for j in rng.choice(6, 2, replace=False)} for _ in range(T)]
+        yield x, rng.choice(LABELS, T).tolist()
+
+
+OPTIONS: list[dict[str, Any]] = [
+    *({"update": update, "cost": cost} for update in ("prediction", "max_loss") for cost in ("root", "errors", "one")),
+    {"variant": "I", "C": 0.05},
+    {"variant": "II", "C": 0.05},
+    {"update": "prediction", "cost": "root", "variant": "II", "C": 0.05},
+    {"rule": "perceptron", "update": "prediction"},
+    {"rule": "AROW", "r": 0.5},
+    {"rule": "AROW", "update": "prediction", "cost": "root"},
+    {"rule": "AROW", "update": "prediction", "rivals": 3},
+    {"rule": "CW", "update": "prediction"},
+    {"rule": "CW", "confidence": 0.9, "update": "prediction", "rivals": 4},
+    {"rivals": 4},
+    {"rivals": 4, "update": "prediction"},
+    {"rivals": 3, "update": "prediction", "cost": "root"},
+    {"rivals": 5, "variant": "I", "C": 0.03},
+    {"rivals": 5, "variant": "II", "C": 0.1},
+]

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 from numba.core import config
 
-from naive_tags import Tagger, minus, phi
+from naive_tags import LABELS, OPTIONS, Tagger, minus, phi, sentences
 from onepass import PAClassifier, SequenceTagger
 from optimum import check_step, objective
 from shared import golden
 
 pytestmark = pytest.mark.plain
-
-LABELS = ["A", "B", "C"]
-
-
-def sentences(n: int, seed: int = 0, longest: int = 4) -> Iterator[tuple[list[dict[str, float]], list[str]]]:
-    """Random sentences with features that come again, also in the same sentence, and random tags."""
-    rng = np.random.default_rng(seed)
-    for _ in range(n):
-        T = int(rng.integers(0 if _ else 1, longest + 1))
-        x = [{f"f{j}": float(rng.choice([1.0, 0.5, -2.0])) for j in rng.choice(6, 2, replace=False)} for _ in range(T)]
-        yield x, rng.choice(LABELS, T).tolist()
 
 
 def weights(model: SequenceTagger, name: str = "W") -> dict[Any, float]:
@@ -51,25 +39,6 @@ def check_equal(model: SequenceTagger, twin: Tagger) -> None:
         found = weights(model, "Sigma")
         for key, sigma in twin.sigma.items():
             assert found[key] == pytest.approx(sigma, abs=1e-9)
-
-
-OPTIONS: list[dict[str, Any]] = [
-    *({"update": update, "cost": cost} for update in ("prediction", "max_loss") for cost in ("root", "errors", "one")),
-    {"variant": "I", "C": 0.05},
-    {"variant": "II", "C": 0.05},
-    {"update": "prediction", "cost": "root", "variant": "II", "C": 0.05},
-    {"rule": "perceptron", "update": "prediction"},
-    {"rule": "AROW", "r": 0.5},
-    {"rule": "AROW", "update": "prediction", "cost": "root"},
-    {"rule": "AROW", "update": "prediction", "rivals": 3},
-    {"rule": "CW", "update": "prediction"},
-    {"rule": "CW", "confidence": 0.9, "update": "prediction", "rivals": 4},
-    {"rivals": 4},
-    {"rivals": 4, "update": "prediction"},
-    {"rivals": 3, "update": "prediction", "cost": "root"},
-    {"rivals": 5, "variant": "I", "C": 0.03},
-    {"rivals": 5, "variant": "II", "C": 0.1},
-]
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(map(str, options.values())))

@@ -277,7 +277,7 @@ class ActiveLearner(Saved, Locked, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     def _learned(self) -> tuple[int, int, int] | None:
         """How many examples, features and labels the learner has learned. The first example may bring a label only."""
         state = self._core._latest() if "learner_" in vars(self) else None
-        return None if state is None else (state.t, state.n_features, len(state.classes))
+        return None if state is None else (state.t, state.n_features, 0 if state.classes is None else len(state.classes))
 
     def _joined(self, pieces: Pieces) -> Array:
         return self._core._joined(pieces)

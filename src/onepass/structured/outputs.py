@@ -157,8 +157,8 @@ class OutputLearner(Learner):
         raise NotImplementedError
 
     def _foretold(self, X: Any) -> list[Any]:  # type: ignore[override]
-        """What is predicted before there is anything to predict."""
-        return [None] * len(X)
+        """What is predicted before anything was learned: what all weights of 0 say."""
+        return self._told(X, self._first(X, None, None, None))
 
     def _leads(self, examples: Any, state: State) -> Array:
         """By how much the best output of each example beats the second best, in float64; infinite where there is no other."""

@@ -175,10 +175,10 @@ def words_by_name(sentences: Any, largest: float) -> Words:
                     f"Sentence {t} holds the text {word!r}: a word is a dict of features, or a list of them. For plain words set"
                     ' templates="tags" or templates="names".'
                 )
-            for name, value in _features(word, t):
+            for name, value in features_of(word, t):
                 if not abs(value) < largest:
                     raise ValueError(
-                        f"Feature {name!r} in sentence {t} is {value}: "
+                        f"Feature {name!r} of example {t} is {value}: "
                         + (
                             "Input X contains NaN."
                             if value != value
@@ -210,7 +210,7 @@ def _sentences(X: Any) -> Iterator[Any]:
         yield sentence
 
 
-def _features(word: Any, t: int) -> Iterator[tuple[str, float]]:
+def features_of(word: Any, t: int) -> Iterator[tuple[str, float]]:
     """The features of a word: "name" with a number, or "name=text" with 1; lists and dicts within a dict are several of one name."""
     if not isinstance(word, Mapping):
         if not isinstance(word, Sequence | set | frozenset):
@@ -225,10 +225,10 @@ def _features(word: Any, t: int) -> Iterator[tuple[str, float]]:
         if isinstance(value, str):
             yield f"{name}={value}", 1.0
         elif isinstance(value, Mapping):
-            for inner, number_ in _features(value, t):
+            for inner, number_ in features_of(value, t):
                 yield f"{name}:{inner}", number_
         elif isinstance(value, list | tuple | set | frozenset):
-            for inner, number_ in _features(value, t):
+            for inner, number_ in features_of(value, t):
                 yield f"{name}={inner}", number_
         else:
             yield name, number_of(name, value)
