@@ -565,3 +565,97 @@ def test_keys_are_the_same_everywhere() -> None:
 
 
 KEYS = [4395560843295759289, 4018935053737468081, 21139663221727561]
+
+
+# --- what is easily forgotten ---
+
+
+@plain
+@compiled
+@pytest.mark.parametrize("T", [1, 2, 4])
+def test_ties(T: int) -> None:
+    """Where several sequences score the same, the first tag wins, from the last word backwards, as in the twin."""
+    model, twin = SequenceTagger(classes=TAGS, average=None), Tagger(sorted(TAGS))
+    x = [{"a": 1.0}, {"b": 1.0}, {"a": 1.0, "b": 1.0}, {}][:T]
+    model.learn_one(x, ["N"] * T)
+    W = model._state.arrays["W"]
+    for seed in range(20):
+        W[:] = np.random.default_rng(seed).integers(0, 1 + seed % 3, W.shape)
+        scores = all_scores(model, x)
+        assert model.predict_one(x) == list(max(twin.outputs(T), key=scores.__getitem__))
+        (several,) = model.predict_n_best([x], 5)
+        assert several[0][1] == max(scores.values())
+        assert len({tuple(tags) for tags, _ in several}) == min(5, 4**T)
+        assert [score for _, score in several] == sorted(scores.values(), reverse=True)[:5]
+
+
+@plain
+@both
+def test_empty_sentences(form: str) -> None:
+    X, y = text()
+    model = made(form, rule="AROW").partial_fit([[], *FORMS[form][0](X)], [[], *y])
+    assert model.t_ == len(X) + 1
+    assert model.predict([[]]) == [[]]
+    assert model.predict([]) == []
+    assert model.predict_n_best([[]], 3) == [[([], 0.0)]]
+    assert [scores.shape for scores in model.max_marginals([[]])] == [(0, len(TAGS))]
+    for method in ("lead", "drawn", "n_best"):
+        assert [sure.tolist() for sure in model.predict_confidence([[]], method)] == [[]]
+    assert model.decision_function([[]]).tolist() == [np.inf]
+    assert np.isnan(model.score([[]], [[]]))
+    X = [[], *FORMS[form][0](X)]
+    assert model.score(X, model.predict(X)) == 1
+
+
+STRANGE = [
+    "New York",
+    "naïve",
+    "nai\u0308ve",
+    "İstanbul",
+    "i\u0307stanbul",
+    "👍🏽",
+    "👍",
+    "",
+    " ",
+    "\ud800",
+    "ﬁn",
+    "fin",
+    "STRASSE",
+    "straße",
+]
+
+
+@plain
+@both
+def test_strange_words(form: str, tmp_path: Path) -> None:
+    """Forms may hold blanks; marks that are composed or not, and letters that grow when they are made small, are what they are."""
+    X, y = [[word] for word in STRANGE], [[f"T{i:02}"] for i in range(len(STRANGE))]
+    model = made(form, max_iter=30).fit(FORMS[form][0](X), y)
+    assert model.predict(FORMS[form][0](X)) == y
+    model.save(tmp_path / "model")
+    assert onepass.load(tmp_path / "model").predict(FORMS[form][0](X)) == y
+
+
+@plain
+@both
+def test_a_sentence_is_one_step_of_an_average(form: str) -> None:
+    """However many words it has: the average is the mean over sentences, those that change nothing too."""
+    X, y = text(12)
+    X = FORMS[form][0](X)
+    model, plain = made(form, average="uniform", classes=TAGS), made(form, average=None, classes=TAGS)
+    model.partial_fit(X, y)
+    total = np.zeros(model.coef_.shape)
+    for x, tags in zip(X, y, strict=True):
+        plain.learn_one(x, tags)
+        total[:, : plain.n_features_in_] += plain.coef_
+    np.testing.assert_allclose(model.coef_, total / len(X), atol=1e-12)
+    assert plain.updates_ < len(X)
+
+
+@plain
+def test_tags_that_nobody_knows_are_wrong() -> None:
+    X, y = text(10)
+    model = made("words").fit(X, y)
+    before = snapshot(model)
+    assert model.score(X, [["?"] * len(tags) for tags in y]) == 0
+    assert snapshot(model) == before
