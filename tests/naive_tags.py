@@ -16,8 +16,8 @@ Sparse = dict[Any, float]
 COSTS = {"root": np.sqrt, "errors": float, "one": lambda e: float(e > 0)}
 
 
-def phi(x: Sequence[dict[str, float]], y: Sequence[Any]) -> Sparse:
-    """The features of words with their tags, of the first tag, and of tags in a row."""
+def phi(x: Sequence[dict[str, float]], y: Sequence[Any], order: int = 1) -> Sparse:
+    """The features of words with their tags, of the first tag, and of two tags in a row, or three."""
     counts: Counter[Any] = Counter()
     for word, tag in zip(x, y, strict=True):
         counts["constant", tag] += 1
@@ -25,6 +25,8 @@ def phi(x: Sequence[dict[str, float]], y: Sequence[Any]) -> Sparse:
             counts[name, tag] += value
     for before, tag in zip([None, *y][: len(y)], y, strict=True):
         counts["after", before, tag] += 1
+    for three in zip([None, *y], y, y[1:], strict=False) if order == 2 else ():
+        counts["after", *three] += 1
     return dict(counts)
 
 
@@ -54,6 +56,7 @@ class Tagger:
     cost: str = "errors"
     rivals: int = 1
     constraints: str | None = None
+    order: int = 1
     w: Sparse = field(default_factory=dict)
     sigma: Sparse = field(default_factory=dict)
     updates: int = 0
@@ -64,7 +67,7 @@ class Tagger:
         return [y for y in backwards if self.constraints is None or allowed_bio(y)]
 
     def score(self, x: Any, y: Any) -> float:
-        return dot(phi(x, y), self.w)
+        return dot(phi(x, y, self.order), self.w)
 
     def n_best(self, x: Any, n: int) -> list[tuple[Any, ...]]:
         return sorted(self.outputs(len(x)), key=lambda z: -self.score(x, z))[:n]
@@ -79,7 +82,7 @@ class Tagger:
             return -self.score(x, z) - (self.rho(y, z) if self.update == "max_loss" else 0)
 
         found = [z for z in sorted(self.outputs(len(x)), key=rank)[: self.rivals] if z != y]
-        rows = [(minus(phi(x, y), phi(x, z)), self.rho(y, z)) for z in found]
+        rows = [(minus(phi(x, y, self.order), phi(x, z, self.order)), self.rho(y, z)) for z in found]
         before = dict(self.w)
         if self.rule == "PA":
             self.passive_aggressive(rows, self.C * weight)

@@ -25,9 +25,11 @@ def weights(model: SequenceTagger, name: str = "W") -> dict[Any, float]:
     rows = {"constant": 0, **{feature: j + 1 for j, feature in enumerate(state.names.first(state.n_features))}}
     found = {}
     for feature, row in rows.items():
-        after = feature[1:] or None if feature.startswith("\0") else ""
+        after = [tag or None for tag in feature[1:].split("\0")] if feature.startswith("\0") else []
         for k, label in enumerate(labels):
-            found[(feature, label) if after == "" else ("after", after, label)] = float(W[row, k])
+            found["after", *after, label] = float(W[row, k])
+            if not after:
+                found[feature, label] = found.pop(("after", label))
     return found
 
 
@@ -41,7 +43,15 @@ def check_equal(model: SequenceTagger, twin: Tagger) -> None:
             assert found[key] == pytest.approx(sigma, abs=1e-9)
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(map(str, options.values())))
+SECOND_ORDER: list[dict[str, Any]] = [
+    {"order": 2},
+    {"order": 2, "cost": "root"},
+    {"order": 2, "rule": "AROW", "update": "prediction"},
+    {"order": 2, "rivals": 4},
+]
+
+
+@pytest.mark.parametrize("options", [*OPTIONS, *SECOND_ORDER], ids=lambda options: "-".join(map(str, options.values())))
 def test_twin(options: dict[str, Any]) -> None:
     model, twin = SequenceTagger(average=None, classes=LABELS, **options), Tagger(LABELS, **options)
     weighs = options.get("variant", "hard") != "hard" or options.get("rule") == "AROW"

@@ -72,17 +72,21 @@ def all_scores(model: SequenceTagger, x: list[dict[str, float]]) -> dict[tuple[s
         for t, k in enumerate(tags):
             total += model.intercept_[k] + sum(v * model.coef_[k, rows[f]] for f, v in x[t].items() if f in rows)
             total += model.start_[k] if t == 0 else model.transitions_[tags[t - 1], k]
+            if model.order == 2 and t > 0:
+                row = model._state.arrays["pairs"][0 if t == 1 else tags[t - 2] + 1, tags[t - 1]]
+                total += model.coef_[k, row - 1]
         scores[tuple(labels[k] for k in tags)] = total
     return scores
 
 
 @plain
 @compiled
+@pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("constraints", [None, "BIO"])
 @pytest.mark.parametrize("T", [0, 1, 2, 4])
-def test_decoders(T: int, constraints: str | None) -> None:
+def test_decoders(T: int, constraints: str | None, order: int) -> None:
     labels = ["B-x", "B-y", "I-x", "I-y", "O"]
-    model = SequenceTagger(classes=labels, constraints=constraints)
+    model = SequenceTagger(classes=labels, constraints=constraints, order=order)
     model.learn_one([{"a": 1.0, "b": 0.5}, {"c": 2.0}], ["B-x", "O"])
     random_weights(model)
     x = [{"a": 1.0}, {"b": -1.0, "new": 7.0}, {"c": 1.0, "a": 0.5}, {}][:T]
@@ -124,7 +128,11 @@ def drawn_weights(model: SequenceTagger, seed: int, draw: int, scale: float) -> 
 
 @plain
 @compiled
-@pytest.mark.parametrize("options", [{"rule": "AROW"}, {"rule": "CW", "average": None}, {"constraints": "BIO"}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{"rule": "AROW"}, {"rule": "CW", "average": None}, {"constraints": "BIO"}, {"rule": "AROW", "order": 2}],
+    ids=str,
+)
 def test_how_sure_by_draws(options: dict[str, Any]) -> None:
     """Every draw is a tagger with other weights: with all of them by hand the shares are the same."""
     labels = ["B-x", "I-x", "O"]
@@ -195,7 +203,9 @@ def test_constraints_while_learning() -> None:
 
 @plain
 @both
-@pytest.mark.parametrize("options", [{}, {"average": None, "rule": "AROW"}, {"average": 10.0, "dtype": "float32"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"average": None, "rule": "AROW"}, {"average": 10.0, "dtype": "float32"}, {"order": 2}], ids=str
+)
 def test_cuts_do_not_matter(form: str, options: dict[str, Any]) -> None:
     X, y = text()
     X = FORMS[form][0](X)
@@ -259,7 +269,8 @@ def test_fit_is_passes(form: str) -> None:
 def test_going_on_is_never_having_stopped(form: str, way: str, tmp_path: Path) -> None:
     X, y = text()
     X = FORMS[form][0](X)
-    whole, model = made(form, rule="AROW").partial_fit(X, y), made(form, rule="AROW").partial_fit(X[:9], y[:9])
+    options: Any = {"rule": "AROW", "order": 2}
+    whole, model = made(form, **options).partial_fit(X, y), made(form, **options).partial_fit(X[:9], y[:9])
     if way == "file":
         model.save(tmp_path / "model.onepass")
         model = onepass.load(tmp_path / "model.onepass")
@@ -323,6 +334,8 @@ def test_words_must_be_text() -> None:
         SequenceTagger(templates="tags").partial_fit([[{"w": "a"}]], [["N"]])
     with pytest.raises(ValueError, match="is none"):
         SequenceTagger(templates=["lower"]).partial_fit([["a"]], [["N"]])
+    with pytest.raises(ValueError, match="leave `transitions` at True"):
+        SequenceTagger(order=2, transitions=False).fit([[{}]], [["N"]])
     with pytest.raises(ValueError, match="Several rivals"):
         SequenceTagger(rivals=2, cost="root").fit([[{}]], [["N"]])
 

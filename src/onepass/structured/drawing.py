@@ -16,7 +16,7 @@ import numpy as np
 from onepass.compiled.compiler import entry_point, routine
 from onepass.compiled.rows import row
 from onepass.compiled.words import HALF, finished, joined
-from onepass.structured.chain import edges_of, nodes_of
+from onepass.structured.chain import edges_of, nodes_of, rows_of_edge
 from onepass.structured.loop import seen
 from onepass.structured.problem import decode, desk, extent, weigh
 
@@ -44,9 +44,10 @@ def add_drawn(Sigma: Any, c: Any, feature: Any, h: Any, a: Any, out: Any) -> Any
 def disturb(p: Any, Sigma: Any, c: Any, h: Any, x: Any, parts: Any) -> Any:
     """parts += the scores that weights from N(0, c Sigma) give."""
     edges, nodes = edges_of(p, parts), nodes_of(p, x, parts)
-    for j in range(len(edges)):
-        if p.rows[j] > 0:
-            add_drawn(Sigma, c, p.rows[j], h, 1.0, edges[j])
+    for e in range(len(edges)):
+        for feature in rows_of_edge(p, e):
+            if feature > 0:
+                add_drawn(Sigma, c, feature, h, 1.0, edges[e])
     for t in range(len(nodes)):
         for i in range(x.indptr[t], x.indptr[t + 1]):
             add_drawn(Sigma, c, x.indices[i], h, x.values[i], nodes[t])

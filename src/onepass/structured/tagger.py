@@ -7,10 +7,13 @@ M. Collins: Discriminative training methods for hidden Markov models: theory and
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
+from itertools import product
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
 
 from onepass.base.buckets import Buckets
 from onepass.base.inputs import readonly
@@ -74,6 +77,11 @@ class SequenceTagger(StructuredLearner):
     )
     transitions: bool = parameter(True, "boolean", text="Whether the tag before counts.")
     start: bool = parameter(True, "boolean", text="Whether it counts that a tag is the first.")
+    order: int = parameter(
+        1,
+        Interval(Integral, 1, 2, closed="both"),
+        text="How many tags before count: with 2 also the two together, and decoding takes as many times longer as there are tags.",
+    )
     constraints: str | None = parameter(
         None,
         among("BIO"),
@@ -176,10 +184,13 @@ class SequenceTagger(StructuredLearner):
     # --- what the base asks ---
 
     def _fields(self, form: str) -> dict[str, Field]:
-        return {**super()._fields(form), "rows": Field("ranks", whole=True)}
+        pairs = {"pairs": Field("ranks classes", whole=True)} if self.order == 2 else {}
+        return {**super()._fields(form), "rows": Field("ranks", whole=True), **pairs}
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        if self.order == 2 and not self.transitions:
+            raise ValueError("With order=2 the tag before counts: leave `transitions` at True.")
         if self.templates is not None:
             self._table = table_of(self.templates)
 
@@ -203,7 +214,8 @@ class SequenceTagger(StructuredLearner):
 
     def _problem(self, state: State, W: Array) -> Chain:
         bias = state.dtype.type(1 if self.fit_intercept else 0)
-        return Chain(W, bias, readonly(state.arrays["rows"]), readonly(self._barred(state)))
+        pairs = state.arrays.get("pairs", np.zeros((0, 0), np.int64))
+        return Chain(W, bias, readonly(state.arrays["rows"]), readonly(pairs), readonly(self._barred(state)))
 
     def _barred(self, state: State) -> Array:
         """What keeps decoders from edges that are not allowed."""
@@ -218,30 +230,33 @@ class SequenceTagger(StructuredLearner):
         return barred
 
     def _flaw(self, state: State) -> str | None:
-        rows = state.arrays["rows"]
+        rows = np.concatenate([state.arrays[name].ravel() for name in ("rows", "pairs") if name in state.arrays])
         return "its tags have no rows" if (rows < 0).any() or (rows > state.n_features).any() else None
 
     def _begun(self, labels: Any, come: bool) -> State:
         """The first state, with rows for the beginning and for the tags that are known."""
-        state = super()._begun(labels, come)
-        if self.start:
-            state = _with_row(state, 0, "")
-        for k, label in enumerate(state.classes.tolist() if self.transitions else []):  # type: ignore[union-attr]
-            state = _with_row(state, k + 1, label)
-        return state
+        return self._with_rows(super()._begun(labels, come))
 
     def _admitted(self, state: State, label: Any) -> State:
-        state, k = state.with_class(label)
-        return _with_row(state, k + 1, label) if self.transitions else state
+        return self._with_rows(super()._admitted(state, label))
 
-
-def _with_row(state: State, rank: int, label: Any) -> State:
-    """A state in which the tag of this rank has a row, as a feature of the word behind it. Its name begins with a NUL; its key is
-    even, as that of no template is."""
-    row = state.n_features + 1
-    state = state.widened(row, [2 * row] if state.names is None else [f"\0{label}"])
-    state.arrays["rows"][rank] = row
-    return state
+    def _with_rows(self, state: State) -> State:
+        """A state in which the beginning, the tags and pairs of them have rows, as features of the word behind: those without get
+        new ones. Their names begin with a NUL; their keys are even, as those of no template are."""
+        tags = [""] + [str(label) for label in state.classes.tolist()]  # type: ignore[union-attr]
+        wanted: list[tuple[str, Any, str]] = [("rows", 0, "")] if self.start else []
+        if self.transitions:
+            wanted += [("rows", k, tags[k]) for k in range(1, len(tags))]
+        if self.order == 2:
+            pairs = product(range(0 if self.start else 1, len(tags)), range(1, len(tags)))
+            wanted += [("pairs", (c, k - 1), f"{tags[c]}\0{tags[k]}") for c, k in pairs]
+        wanted = [one for one in wanted if state.arrays[one[0]][one[1]] == 0]
+        first, end = state.n_features + 1, state.n_features + 1 + len(wanted)
+        names = [f"\0{name}" for _, _, name in wanted] if state.buckets is None else [2 * row for row in range(first, end)]
+        state = state.widened(end - 1, names)
+        for row, (field, place, _) in zip(range(first, end), wanted, strict=True):
+            state.arrays[field][place] = row
+        return state
 
 
 def _agreement(several: list[list[Any]]) -> Array:
