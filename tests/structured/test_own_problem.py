@@ -283,9 +283,10 @@ def test_how_sure_and_active_learning() -> None:
         )
         assert lead == pytest.approx(scores[-1] - scores[-2], abs=1e-12)
     active, live = (ActiveLearner(made(Matching()), 0.5, random_state=0) for _ in range(2))
-    active.partial_fit(X, y)
+    told = active.test_then_train(X, y)
     assert 5 < active.asked_ < 55
-    for x, right in zip(X, y, strict=True):
+    for t, (x, right) in enumerate(zip(X, y, strict=True)):
+        assert live.predict_one(x) == told[t]
         if live.query(x):
             live.answer(x, right)
     assert snapshot(live.learner_) == snapshot(active.learner_)
