@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -16,8 +16,8 @@ Sparse = dict[Any, float]
 COSTS = {"root": np.sqrt, "errors": float, "one": lambda e: float(e > 0)}
 
 
-def phi(x: Sequence[dict[str, float]], y: Sequence[Any]) -> Sparse:
-    """The features of words with their tags, of the first tag, and of tags in a row."""
+def phi(x: Sequence[dict[str, float]], y: Sequence[Any], order: int = 1) -> Sparse:
+    """The features of words with their tags, of the first tag, and of two tags in a row, or three."""
     counts: Counter[Any] = Counter()
     for word, tag in zip(x, y, strict=True):
         counts["constant", tag] += 1
@@ -25,6 +25,8 @@ def phi(x: Sequence[dict[str, float]], y: Sequence[Any]) -> Sparse:
             counts[name, tag] += value
     for before, tag in zip([None, *y][: len(y)], y, strict=True):
         counts["after", before, tag] += 1
+    for three in zip([None, *y], y, y[1:], strict=False) if order == 2 else ():
+        counts["after", *three] += 1
     return dict(counts)
 
 
@@ -54,6 +56,7 @@ class Tagger:
     cost: str = "errors"
     rivals: int = 1
     constraints: str | None = None
+    order: int = 1
     w: Sparse = field(default_factory=dict)
     sigma: Sparse = field(default_factory=dict)
     updates: int = 0
@@ -64,7 +67,7 @@ class Tagger:
         return [y for y in backwards if self.constraints is None or allowed_bio(y)]
 
     def score(self, x: Any, y: Any) -> float:
-        return dot(phi(x, y), self.w)
+        return dot(phi(x, y, self.order), self.w)
 
     def n_best(self, x: Any, n: int) -> list[tuple[Any, ...]]:
         return sorted(self.outputs(len(x)), key=lambda z: -self.score(x, z))[:n]
@@ -79,7 +82,7 @@ class Tagger:
             return -self.score(x, z) - (self.rho(y, z) if self.update == "max_loss" else 0)
 
         found = [z for z in sorted(self.outputs(len(x)), key=rank)[: self.rivals] if z != y]
-        rows = [(minus(phi(x, y), phi(x, z)), self.rho(y, z)) for z in found]
+        rows = [(minus(phi(x, y, self.order), phi(x, z, self.order)), self.rho(y, z)) for z in found]
         before = dict(self.w)
         if self.rule == "PA":
             self.passive_aggressive(rows, self.C * weight)
@@ -162,3 +165,36 @@ def dual(A: Any, b: Any, most: float) -> Any:
         options={"ftol": 1e-16, "maxiter": 2000},
     )
     return found.x
+
+
+# --- what is tried ---
+
+LABELS = ["A", "B", "C"]
+
+
+def sentences(n: int, seed: int = 0, longest: int = 4) -> Iterator[tuple[list[dict[str, float]], list[str]]]:
+    """Random sentences with features that come again, also in the same sentence, and random tags."""
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        T = int(rng.integers(0 if _ else 1, longest + 1))
+        x = [{f"f{j}": float(rng.choice([1.0, 0.5, -2.0])) for j in rng.choice(6, 2, replace=False)} for _ in range(T)]
+        yield x, rng.choice(LABELS, T).tolist()
+
+
+OPTIONS: list[dict[str, Any]] = [
+    *({"update": update, "cost": cost} for update in ("prediction", "max_loss") for cost in ("root", "errors", "one")),
+    {"variant": "I", "C": 0.05},
+    {"variant": "II", "C": 0.05},
+    {"update": "prediction", "cost": "root", "variant": "II", "C": 0.05},
+    {"rule": "perceptron", "update": "prediction"},
+    {"rule": "AROW", "r": 0.5},
+    {"rule": "AROW", "update": "prediction", "cost": "root"},
+    {"rule": "AROW", "update": "prediction", "rivals": 3},
+    {"rule": "CW", "update": "prediction"},
+    {"rule": "CW", "confidence": 0.9, "update": "prediction", "rivals": 4},
+    {"rivals": 4},
+    {"rivals": 4, "update": "prediction"},
+    {"rivals": 3, "update": "prediction", "cost": "root"},
+    {"rivals": 5, "variant": "I", "C": 0.03},
+    {"rivals": 5, "variant": "II", "C": 0.1},
+]

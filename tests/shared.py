@@ -67,6 +67,7 @@ def snapshot(model: Any, *, names: bool = True) -> Any:
     }
     if names:
         content["columns"] = None if state.names is None else state.names.first(state.n_features)
+        content["hashes"] = None if state.buckets is None else state.buckets.first(state.n_features).tolist()
     for name, array in state.arrays.items():
         role = state.fields.get(name.split(".")[-1])
         if role is not None:

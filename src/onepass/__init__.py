@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for those who read and don't run
     from onepass.stages import WeisfeilerLehman as WeisfeilerLehman
     from onepass.stages import pipeline as pipeline
     from onepass.structured import SequenceTagger as SequenceTagger
+    from onepass.structured import StructuredClassifier as StructuredClassifier
 
 __version__ = "0.1.0"
 
@@ -62,6 +63,7 @@ _OTHERS = {
     "ShortestPaths": "stages",
     "Spectrum": "stages",
     "StandardScaler": "stages",
+    "StructuredClassifier": "structured",
     "Subsequences": "stages",
     "SubsetTrees": "stages",
     "Subtrees": "stages",

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 
+from onepass.active.outputs import OutputPass
 from onepass.active.passes import Pass, check_unasked, examples, last_of, margin_of
 from onepass.base import Classifier, ModelFileError
 from onepass.base.conventions import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
@@ -27,6 +28,7 @@ from onepass.base.saving import Saved, pack_steps, pack_value, unpack_value
 from onepass.base.state import Array
 from onepass.base.tasks import table_door
 from onepass.base.writing import Locked, guarded, one_lock
+from onepass.structured.outputs import OutputLearner
 
 # The draws have a stream of their own: those of a state are numbered from 0, and would be the same numbers for the same seed.
 STREAM = (2**64 - 1) << 64
@@ -45,7 +47,8 @@ class ActiveLearner(Saved, Locked, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     """A classifier that asks for labels, mostly those of examples that it is unsure of.
 
     The label of an example is asked for with probability delta / (delta + margin), where the margin is |score| for two classes,
-    and the best score less the second best for more, as `decision_function` gives them just then. It learns from the examples
+    and the best score less the second best for more, as `decision_function` gives them just then; the tags of a sentence, where
+    the margin is by how much the best sequence of tags beats the second best. It learns from the examples
     that it asked about, and those only: all others leave it as it is, whatever their labels and features are.
 
     With somebody who knows the answers: ``if active.query(x): active.answer(x, label)``. On data that has labels, `fit`,
@@ -54,7 +57,7 @@ class ActiveLearner(Saved, Locked, ClassifierMixin, MetaEstimatorMixin, BaseEsti
 
     Attributes
     ----------
-    learner_ : classifier or pipeline
+    learner_ : classifier, pipeline or tagger
         What has learned. Its attributes (`classes_`, `coef_`, `t_` and so on) can be read here, too.
     seen_, asked_ : int
         The number of examples seen, and of labels asked for. Examples of weight 0 are not seen.
@@ -87,11 +90,19 @@ class ActiveLearner(Saved, Locked, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     ...     live.answer({"free": 1, "offer": 1}, "spam")
     >>> live.predict_one({"free": 1})
     'spam'
+
+    Sentences, of which a tagger asks for all tags or none:
+
+    >>> from onepass import SequenceTagger
+    >>> tagger = ActiveLearner(SequenceTagger(templates="tags"), delta=0.1, random_state=0)
+    >>> told = tagger.test_then_train([["the", "dog"], ["a", "cat"]] * 50, [["DET", "NOUN"]] * 100)
+    >>> tagger.seen_, tagger.asked_ < 20, tagger.predict_one(["a", "dog"])
+    (100, True, ['DET', 'NOUN'])
     """
 
     learner: Any = parameter(
-        kind="classifier or pipeline",
-        text="What learns: any classifier of this library, or a pipeline that ends in one. It is cloned.",
+        kind="classifier, pipeline or tagger",
+        text="What learns: any classifier of this library, a pipeline that ends in one, or a `SequenceTagger`. It is cloned.",
     )
     delta: float = parameter(
         1.0,
@@ -104,7 +115,7 @@ class ActiveLearner(Saved, Locked, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     # --- with somebody who knows the answers ---
 
     def query(self, x: Any) -> bool:
-        """Whether to ask for the label of this example: a dict of features, a 1-d array or a sparse row.
+        """Whether to ask for the label of this example: a dict of features, a 1-d array or a sparse row; for the tags of a sentence.
 
         It counts as seen, and the draw is made; nothing else changes.
         """
@@ -153,26 +164,32 @@ class ActiveLearner(Saved, Locked, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         self._learn(X, y, sample_weight, table_door(X, classes))
         return self
 
-    def test_then_train(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Array:
-        """`partial_fit` that returns the scores each row had before it was learned from or passed over."""
-        pieces = Pieces()
+    def test_then_train(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """`partial_fit` that returns the scores each row had before it was learned from or passed over; of sentences, their tags."""
+        pieces = list[Any]() if isinstance(self.learner, OutputLearner) else Pieces()
         with self._lock:
             self._learn(X, y, sample_weight, table_door(X, classes), pieces)
-            return self._joined(pieces)
+            return self._joined(pieces) if isinstance(pieces, Pieces) else pieces
 
     # --- predicting ---
 
     def decision_function(self, X: Any) -> Array:
-        """The score of each row: (n,) for two classes, positive for `classes_[1]`; (n, K) for more."""
+        """The score of each row: (n,) for two classes, positive for `classes_[1]`; (n, K) for more. Of sentences, how sure each is."""
         return self._model().decision_function(X)
 
-    def predict(self, X: Any) -> Array:
-        """The label of each row."""
+    def predict(self, X: Any) -> Any:
+        """The label of each row, or the tags of each sentence."""
         return self._model().predict(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of the labels that are right, of the tags of sentences."""
+        return self._model().score(X, y, sample_weight)
 
     def predict_one(self, x: Any) -> Any:
         """The label of one example; None while no label is known."""
-        return self.learner_.predict_one(x) if self.__sklearn_is_fitted__() else None
+        if self.__sklearn_is_fitted__():
+            return self.learner_.predict_one(x)
+        return clone(self.learner).predict_one(x) if isinstance(self.learner, OutputLearner) else None
 
     @_learner_has("predict_proba")
     def predict_proba(self, X: Any) -> Array:
@@ -193,7 +210,12 @@ class ActiveLearner(Saved, Locked, ClassifierMixin, MetaEstimatorMixin, BaseEsti
 
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self.learner)
-        tags.classifier_tags, tags.target_tags, tags.input_tags.sparse = inner.classifier_tags, inner.target_tags, True
+        tags.estimator_type, tags.classifier_tags, tags.target_tags = (
+            inner.estimator_type,
+            inner.classifier_tags,
+            inner.target_tags,
+        )
+        tags.input_tags.sparse = True
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -221,9 +243,9 @@ class ActiveLearner(Saved, Locked, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     def _begin(self) -> None:
         """Check the parameters, and make what learns, unless it is there."""
         last = last_of(self.learner)
-        if not isinstance(last, Classifier):
+        if not isinstance(last, Classifier | OutputLearner):
             raise TypeError(
-                f"An ActiveLearner takes a classifier of onepass, or a pipeline that ends in one, not {self.learner!r}."
+                f"An ActiveLearner takes a classifier of onepass, a pipeline that ends in one, or a tagger, not {self.learner!r}."
             )
         if last._needs_whole_data():
             raise ValueError(f"{last!r} looks at all of its data before each step: it has no use for single labels.")
@@ -255,7 +277,7 @@ class ActiveLearner(Saved, Locked, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     def _learned(self) -> tuple[int, int, int] | None:
         """How many examples, features and labels the learner has learned. The first example may bring a label only."""
         state = self._core._latest() if "learner_" in vars(self) else None
-        return None if state is None else (state.t, state.n_features, len(state.classes))
+        return None if state is None else (state.t, state.n_features, 0 if state.classes is None else len(state.classes))
 
     def _joined(self, pieces: Pieces) -> Array:
         return self._core._joined(pieces)
@@ -294,16 +316,18 @@ class ActiveLearner(Saved, Locked, ClassifierMixin, MetaEstimatorMixin, BaseEsti
                 self._ahead = self.seen_, odds
         return odds[skipped : skipped + n]
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, door: Door, pieces: Pieces | None = None) -> None:
+    def _learn(self, X: Any, y: Any, sample_weight: Any, door: Door, pieces: Any = None) -> None:
         self._write(lambda: self._learn_table(X, y, sample_weight, door, pieces))
 
-    def _learn_table(self, X: Any, y: Any, sample_weight: Any, door: Door, pieces: Pieces | None) -> None:
+    def _learn_table(self, X: Any, y: Any, sample_weight: Any, door: Door, pieces: Any) -> None:
         core = self._core
-        X = examples(X, self.learner_)
+        structured = isinstance(core, OutputLearner)
+        X = core._examples(X) if structured else examples(X, self.learner_)
         n = X.n if isinstance(X, Rows) else len(X)
-        target, weights = core._targets(y, n), core._weights(sample_weight, n)
+        target, weights = core._targets(y, X if structured else n), core._weights(sample_weight, n)
         if door.whole:
             X, target, weights = core._begin_pass(X, target, weights)
+        if door.whole and not structured:
             come = core.grow in (True, "labels")
             labels = core._find_labels(target, None, not come, come)
             door = replace(door, classes=labels if len(labels) else None)
@@ -311,7 +335,7 @@ class ActiveLearner(Saved, Locked, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         reach = np.full(n, -1.0)  # no margin is so small
         with np.errstate(over="ignore"):
             reach[taught] = float(self.delta) * self._odds(int(taught.sum()))
-        one_pass = Pass(self.learner_, X, target, weights, reach, pieces)
+        one_pass: Any = (OutputPass if structured else Pass)(self.learner_, X, target, weights, reach, pieces)
 
         def learn() -> None:
             one_pass.go(door)
@@ -343,7 +367,8 @@ class ActiveLearner(Saved, Locked, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         if "learner_" in steps:
             model._begin()
             draws = header["draws"]
-            sound = isinstance(last_of(steps["learner_"]), Classifier) and all(type(n) is int and 0 <= n < 2**63 for n in draws)
+            known = isinstance(last_of(steps["learner_"]), Classifier | OutputLearner)
+            sound = known and all(type(n) is int and 0 <= n < 2**63 for n in draws)
             if not sound:
                 raise ModelFileError("The model file is damaged: its learner or its draws are not those of an ActiveLearner.")
             model.learner_, (model._seed, model.seen_, model.asked_) = steps["learner_"], draws

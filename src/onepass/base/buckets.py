@@ -49,14 +49,17 @@ class Buckets:
         """Hashed rows by the numbers of their columns, given the first n, and the columns that are new; without `grow` those count for
         nothing."""
         indptr, columns, values = rows.checked().parts
-        found, newcomers = np.empty(len(columns), np.int64), np.empty(0, np.int64)
-        unknown = look_up(*self.table, n, columns, found)
-        if grow and unknown:
-            newcomers = appearing(columns, found, n)
+        found, newcomers = self.numbers(columns, n, grow=grow)
         bounds, places, kept = np.empty_like(indptr), np.empty(len(columns), indptr.dtype), np.empty_like(values)
         arrange(indptr, readonly(found), values, bounds, places, kept)
         end = bounds[-1]
         return Rows(kept[:end], (bounds, places[:end], n + len(newcomers)), sound=True), newcomers
+
+    def numbers(self, columns: Array, n: int, *, grow: bool) -> tuple[Array, Array]:
+        """The number of each column, given the first n, and the columns that are new; without `grow` those have the number -1."""
+        found = np.empty(len(columns), np.int64)
+        unknown = look_up(*self.table, n, readonly(columns), found)
+        return found, appearing(readonly(columns), found, n) if grow and unknown else np.empty(0, np.int64)
 
 
 def table(columns: Array, size: int) -> tuple[Array, Array]:

@@ -270,7 +270,12 @@ def _names(text: Array, ends: Array) -> list[str]:
 
 def _buckets(columns: Array, width: Any, n: int) -> Buckets:
     listed = columns.dtype == np.int64 and columns.shape == (n,) and len(np.unique(columns)) == n
-    if type(width) is not int or not 0 < width < 2**63 or not listed or (n and not 0 <= columns.min() <= columns.max() < width):
+    if (
+        type(width) is not int
+        or not 0 < width <= 2**63
+        or not listed
+        or (n and not 0 <= columns.min() <= columns.max() < width)
+    ):
         raise ModelFileError("The model file is damaged: the hashes of its features are not hashes.")
     return Buckets(columns, width)
 

@@ -236,11 +236,6 @@ class State:
             changes["arrays"] = self._stretched({"features": n_features + 1})
         return self._but(**changes)
 
-    def roomier(self, n_features: int, sizes: dict[str, int]) -> State:
-        """The same state, with place for so many features at least, and axes that grow made longer."""
-        arrays = self._stretched({"features": n_features + 1, **sizes})
-        return self._but(arrays=arrays, capacities={**self.capacities, **sizes})
-
     def foreseeing(self, width: int) -> State:
         """The state with the numbers of features that are still to come, for predictions; they have no names yet."""
         return self._but(arrays=self._stretched({"features": width + 1}), n_features=width, names=None, buckets=None)
@@ -310,9 +305,7 @@ class State:
         """What is wrong with the state, if anything: machine code follows lengths and types wherever they lead."""
         if self.n_features < 0 or (self.names is not None and len(self.names) < self.n_features):
             return "its features and their names do not agree"
-        if self.buckets is not None and (
-            len(self.buckets) < self.n_features or not self.grow_features or self.names is not None
-        ):
+        if self.buckets is not None and (len(self.buckets) < self.n_features or self.names is not None):
             return "its features and their hashes do not agree"
         if not 0 <= self.known <= self.n_features:
             return "it has fewer features than it knew at the first example"

@@ -182,7 +182,7 @@ def prequential(
     for name, value, least in (("window", window, 1), ("delay", delay, 0), ("points", points, 2)):
         if value is not None and value < least:
             raise ValueError(f"`{name}` must be at least {least}, got {value}.")
-    if isinstance(model, StructuredLearner):
+    if isinstance(getattr(model, "learner", model), StructuredLearner):
         if delay or drift is not None or on_drift is not None:
             raise ValueError("`delay`, `drift` and `on_drift` are for classifiers and regressors.")
         return Prequential(*sequences.run(model, stream, metrics, window, classes, points, callback))

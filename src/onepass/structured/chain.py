@@ -1,7 +1,7 @@
-"""Sentences: a tag for each word, which depends on the features of the word and on the tag before.
+"""Sentences: a tag for each word, which depends on the features of the word and on the tag before, or on the two tags before.
 
-The tag before is a feature like any other: it has a row of the weights, as has the beginning of a sentence. So a model is one matrix, a
-row a feature and a column a tag, and all scores of a word are sums of a few rows.
+The tag before is a feature like any other: it has a row of the weights, as has the beginning of a sentence, and as have two tags in a
+row. So a model is one matrix, a row a feature and a column a tag, and all scores of a word are sums of a few rows.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from onepass.structured.problem import (
 from onepass.structured.viterbi import max_marginals, n_best, viterbi, viterbi_by_errors
 
 # W: (rows, tags); row 0 is the constant feature, of value `bias`. rows: that of the beginning, and that of each tag; 0 where there is
-# none. barred: what is added to the edges (the beginning first) so that decoders avoid them, at most BARRED; of no rows where all are
-# allowed.
-Chain = namedtuple("Chain", "W bias rows barred")
+# none. pairs: in chains of second order, the row of each tag (a column) after the beginning, and after each tag; else of no rows.
+# barred: what is added to edges (the beginning first) so that decoders avoid them, at most BARRED; of no rows where all are allowed.
+Chain = namedtuple("Chain", "W bias rows pairs barred")
 BARRED = -1e9
 
 # Words as rows: word i has the features indices[indptr[i] : indptr[i + 1]], and sentence t the words offsets[t] : offsets[t + 1].
@@ -60,36 +60,40 @@ def longest(X: Any) -> Any:
 @extent.form(Chain)
 def _(p: Any, X: Any) -> Any:
     words, features = longest(X)
-    K = p.W.shape[1]
-    return K + 1 + words, K, words, 2 * (features + 2 * words)
+    return n_edges(p) + words, p.W.shape[1], words, 2 * (features + 3 * words)
+
+
+@spliced
+def n_edges(p: Any) -> Any:
+    """The beginning, and the states that a tag may follow (`viterbi.py`)."""
+    return 1 + p.W.shape[1] * max(len(p.pairs), 1)
 
 
 @desk.form(Chain)
 def _(p: Any, X: Any, k: Any, by_errors: Any) -> Any:
     T, _ = longest(X)
-    K, kind = p.W.shape[1], p.W.dtype
-    D, n = (T if by_errors else 0), (k if k > 1 else 0)
+    K, E, kind = p.W.shape[1], n_edges(p), p.W.dtype
+    D, n, S = (T if by_errors else 0), (k if k > 1 else 0), E - 1
     return Desk(
+        np.empty((T, S), kind),
+        np.empty((E, K), kind),
         np.empty((T, K), kind),
-        np.empty((K + 1, K), kind),
-        np.empty((T, K), kind),
-        np.empty((D, D + 1, K), kind),
-        np.empty((D, D + 1, K), np.int64),
-        np.empty((T if n else 0, K, n), kind),
-        np.empty((T if n else 0, K, n), np.int64),
+        np.empty((D, D + 1, S), kind),
+        np.empty((D, D + 1, S), np.int64),
+        np.empty((T if n else 0, S, n), kind),
+        np.empty((T if n else 0, S, n), np.int64),
         np.empty(n, kind),
     )
 
 
 @spliced
 def edges_of(p: Any, parts: Any) -> Any:
-    return parts[: p.W.shape[1] + 1]
+    return parts[: n_edges(p)]
 
 
 @spliced
 def nodes_of(p: Any, x: Any, parts: Any) -> Any:
-    K, T = p.W.shape[1], len(x.indptr) - 1
-    return parts[K + 1 : K + 1 + T]
+    return parts[n_edges(p) : n_edges(p) + len(x.indptr) - 1]
 
 
 @spliced
@@ -98,9 +102,11 @@ def allowed(p: Any, parts: Any, d: Any) -> Any:
     edges = edges_of(p, parts)
     if len(p.barred) == 0:
         return edges
-    for j in range(len(edges)):
-        for k in range(edges.shape[1]):
-            d.edges[j, k] = edges[j, k] + p.barred[j, k]
+    K = edges.shape[1]
+    for e in range(len(edges)):
+        barred = p.barred[0 if e == 0 else (e - 1) % K + 1]
+        for k in range(K):
+            d.edges[e, k] = edges[e, k] + barred[k]
     return d.edges
 
 
@@ -108,14 +114,33 @@ def allowed(p: Any, parts: Any, d: Any) -> Any:
 def _(p: Any, x: Any, parts: Any) -> Any:
     K, T = p.W.shape[1], len(x.indptr) - 1
     edges, nodes = edges_of(p, parts), nodes_of(p, x, parts)
-    for j in range(K + 1):
-        source, edge, there = p.W[p.rows[j]], edges[j], p.rows[j] > 0
+    for e in range(len(edges)):
+        first, second = rows_of_edge(p, e)
+        A, B, edge = p.W[first], p.W[second], edges[e]
         for k in range(K):
-            edge[k] = source[k] if there else 0
+            edge[k] = (A[k] if first > 0 else 0) + (B[k] if second > 0 else 0)
     for t in range(T):
         start, end = x.indptr[t], x.indptr[t + 1]
         weigh_word(p.W, x.indices[start:end], x.values[start:end], p.bias, nodes[t])
-    return K + 1 + T
+    return len(edges) + T
+
+
+@spliced
+def rows_of_edge(p: Any, e: Any) -> Any:
+    """The rows of the tag before, and of the two before; 0 where there is none."""
+    if e == 0:
+        return p.rows[0], np.int64(0)
+    context, j = divmod(e - 1, p.W.shape[1])
+    return p.rows[j + 1], p.pairs[context, j] if len(p.pairs) > 0 else np.int64(0)
+
+
+@spliced
+def edge_before(p: Any, y: Any, t: Any) -> Any:
+    """The edge to the tag of word t."""
+    if t == 0:
+        return 0
+    context = 0 if len(p.pairs) == 0 or t == 1 else y[t - 2] + 1
+    return 1 + context * p.W.shape[1] + y[t - 1]
 
 
 @routine
@@ -180,10 +205,8 @@ def _(p: Any, x: Any, parts: Any, y: Any, costly: Any, d: Any, outputs: Any) -> 
 def _(p: Any, x: Any, parts: Any, y: Any) -> Any:
     edges, nodes = edges_of(p, parts), nodes_of(p, x, parts)
     total = parts.dtype.type(0)
-    before = 0
     for t in range(len(y)):
-        total += edges[before, y[t]] + nodes[t, y[t]]
-        before = y[t] + 1
+        total += edges[edge_before(p, y, t), y[t]] + nodes[t, y[t]]
     return total
 
 
@@ -207,12 +230,13 @@ def _(p: Any, x: Any, y: Any, z: Any, book: Any) -> Any:
                 place = x.indices[i] * K - 1
                 enter(book, place + y[t], x.values[i])
                 enter(book, place + z[t], -x.values[i])
-        right, wrong = p.rows[y[t - 1] + 1 if t > 0 else 0], p.rows[z[t - 1] + 1 if t > 0 else 0]
-        if right != wrong or y[t] != z[t]:
-            if right > 0:
-                enter(book, right * K - 1 + y[t], p.W.dtype.type(1))
-            if wrong > 0:
-                enter(book, wrong * K - 1 + z[t], p.W.dtype.type(-1))
+        right, wrong = rows_of_edge(p, edge_before(p, y, t)), rows_of_edge(p, edge_before(p, z, t))
+        for i in range(2):
+            if right[i] != wrong[i] or y[t] != z[t]:
+                if right[i] > 0:
+                    enter(book, right[i] * K - 1 + y[t], p.W.dtype.type(1))
+                if wrong[i] > 0:
+                    enter(book, wrong[i] * K - 1 + z[t], p.W.dtype.type(-1))
 
 
 @entry_point

@@ -1,207 +1,30 @@
-"""Learners of structured outputs: the parameters of the rule, a state, and one pass over examples.
-
-The engine of other learners takes rows of one width, targets that are one code each and scores of one length; here an example is
-several rows, its output as long as it is, and what a pass returns are outputs, not scores. So the pass is written again, for examples
-of any length; states, growing, averages, weights, files, locks and the way back are those of all learners.
-"""
+"""Learners of outputs that are made of labels, which may come up at any time: the tags of a sentence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import KW_ONLY
 from itertools import pairwise
-from numbers import Real
-from operator import call
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
-from onepass.base.engine import COPIED_ALWAYS
-from onepass.base.errors import DivergedError
+from onepass.base.buckets import Buckets
 from onepass.base.knowledge import Start
 from onepass.base.labels import Coded, check_labels, declared_classes, encode_labels, label_array
-from onepass.base.learner import POWERS_OF_TWO, Learner
-from onepass.base.parameters import COUNT, POSITIVE, among, parameter, parametric
-from onepass.base.state import Array, Field, State
-from onepass.base.writing import guarded, in_place, while_true
-from onepass.compiled.average import Averaged, Lazy, NoAverage
-from onepass.compiled.compiler import machine_code
-from onepass.compiled.covariance import Diagonal
-from onepass.compiled.loop import Weights
-from onepass.compiled.passive_aggressive import VARIANTS
-from onepass.linear.arow import AROW
-from onepass.linear.confidence_weighted import Confidence, quantile
-from onepass.linear.passive_aggressive import PA
-from onepass.linear.second_order import Gaussian
-from onepass.structured.loop import run
-from onepass.structured.problem import COSTS
-from onepass.structured.rules import Collins, Ordered, Structured
-
-BLOCK = 1024  # examples, for which the loop runs at once
-
-NOTHING = np.empty(0, np.int64)
-
-
-class Bound:
-    """A state as the records that the loop takes, and the loop's entry points for them; checked once, here."""
-
-    def __init__(self, learner: Any, state: State) -> None:
-        flaw = state.flaw() or learner._flaw(state)
-        if flaw:
-            raise RuntimeError(f"This {type(learner).__name__} can't be used any more: {flaw}. Load it again, or call fit.")
-        self.edition = learner._edition
-        arrays = state.arrays
-        self.model: Any = learner._structured(state, arrays["W"], None)
-        self.average: Any = NoAverage(0)
-        if "clock" in arrays:
-            gap, clock = arrays["gap.W"], arrays["clock"]
-            self.model = learner._structured(state, arrays["W"], Averaged(arrays["W"].reshape(-1), gap.reshape(-1), clock))
-            self.average = Lazy(learner._problem(state, gap), gap.reshape(-1), clock)
-        self.count, self.dtype = arrays["count"], state.dtype
-        self.labels: list[Any] = [] if state.classes is None else state.classes.tolist()
-        one = state.dtype.type(1)
-        self.learn_all, self.predict_only = Weights(np.empty(0, state.dtype), one), Weights(np.empty(0, state.dtype), 0 * one)
-        self._learner = learner
-
-    def call(self, X: Any, codes: Array, gate: Any, out: Array) -> tuple[Any, ...]:
-        """The entry point for some examples, and its arguments."""
-        arguments = self.model, self.average, X, codes, gate, out, self.count
-        known: tuple[Any, ...] = self._learner._entry
-        if known[:2] != (
-            self.edition,
-            self.dtype,
-        ):  # these decide on all types, and to look at types takes longer than a sentence
-            known = self._learner._entry = self.edition, self.dtype, machine_code(run, *arguments)
-        return known[2], *arguments
-
-    def predict(self, X: Any) -> tuple[Array, int]:
-        """The outputs of examples, one after the other, and how many examples were done."""
-        out = np.empty(X.offsets[-1], np.int64)
-        return out, call(*self.call(X, NOTHING, self.predict_only, out))
+from onepass.base.parameters import parameter, parametric
+from onepass.base.state import Array, State
+from onepass.structured.outputs import OutputLearner, taught
 
 
 @parametric
-class StructuredLearner(Learner):
-    """Base of the learners of structured outputs. A subclass says what its problem is, and takes its examples apart."""
+class StructuredLearner(OutputLearner):
+    """Base of the learners whose outputs are labels, a column of the weights each."""
 
     _known_forms: ClassVar[tuple[str, ...]] = ("multiclass",)
+    _axes: ClassVar[str] = "features classes"
 
-    rule: str = parameter(
-        "PA",
-        among("PA", "perceptron", "AROW", "CW"),
-        matters=True,
-        text="How far a step goes: passive-aggressive, the perceptron's, or as sure of each weight as that is of itself.",
-    )
-    C: float = parameter(1.0, POSITIVE, cautious="smaller", text='Aggressiveness of the rule "PA", unless it is "hard".')
-    variant: str = parameter(
-        "hard",
-        among(*VARIANTS),
-        text='How C limits the step of "PA": not at all ("hard"), as an upper bound ("I"), or by making every step smaller ("II").',
-    )
-    r: float = parameter(1.0, POSITIVE, cautious="larger", text='How much noise "AROW" expects.')
-    confidence: float = parameter(
-        0.75,
-        Interval(Real, 0.5, 1, closed="neither"),
-        cautious="smaller",
-        text='The probability with which "CW" wants the right output before its rival.',
-    )
-    update: str = parameter(
-        "max_loss",
-        among("prediction", "max_loss"),
-        matters=True,
-        text="The rival of the right output: the one that is predicted, so that only mistakes are learned from, or the one of the"
-        " largest loss.",
-    )
-    cost: str = parameter(
-        "errors",
-        among(*COSTS),
-        matters=True,
-        text="The margin that is wanted over an output: the root of the number of its errors, their number, or 1.",
-    )
-    rivals: int = parameter(1, COUNT, text="How many rivals a step looks at.")
     _: KW_ONLY
-    average: bool | str | float | None = parameter(True)
-    shuffle: bool = parameter(
-        True, "boolean", text="Whether `fit` takes the examples in another order in each pass, drawn by `random_state`."
-    )
-    random_state: Any = parameter()
-    dtype: str = parameter("float64", among("float64", "float32"), text="The type of the weights.")
     classes: Any = parameter(None, "array-like", None, text="The labels, if they are all known beforehand.")
-
-    _entry: ClassVar[tuple[Any, ...]] = ()  # the machine code of the loop, and what it is for
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "_entry"}
-
-    # --- what a subclass says ---
-
-    def _problem(self, state: State, W: Array) -> Any:
-        """The record of the problem, with these weights."""
-        raise NotImplementedError
-
-    def _examples(self, X: Any) -> Any:
-        """What users hand in as examples that can be numbered, cut and shuffled (`words.py: Words`)."""
-        raise NotImplementedError
-
-    def _targets(self, y: Any, n: Any) -> Coded:
-        """The outputs of examples, one after the other."""
-        raise NotImplementedError
-
-    def _flaw(self, state: State) -> str | None:
-        """What is wrong with the numbers in a state, if anything."""
-        return None
-
-    def _foretold(self, X: Any) -> list[Any]:  # type: ignore[override]
-        """What is predicted before there is anything to predict."""
-        raise NotImplementedError
-
-    # --- records ---
-
-    def _fields(self, form: str) -> dict[str, Field]:
-        second = {"Sigma": Field("features classes", start=1.0, fades=True)} if self.rule in ("AROW", "CW") else {}
-        return {"W": Field("features classes", additive=True), **second}
-
-    def _structured(self, state: State, W: Array, averaged: Any) -> Structured:
-        kind = COSTS[self.cost]
-        rule = self._rule(W.reshape(-1) if averaged is None else averaged, state)
-        return Structured(self._problem(state, W), rule, self.update == "max_loss", kind, int(self.rivals))
-
-    def _rule(self, w: Any, state: State) -> Any:
-        task = Ordered(1.0)
-        if self.rule == "PA":
-            return PA(w, task, float(self.C), VARIANTS[self.variant])
-        if self.rule == "perceptron":
-            return Collins(w, task)
-        arow, cw = AROW(float(self.r), False, False), Confidence(quantile(self.confidence), np.inf, False, False)
-        return Gaussian(w, task, Diagonal(state.arrays["Sigma"].reshape(-1)), arow if self.rule == "AROW" else cw)
-
-    def _weights_are_switches(self) -> bool:
-        return self.rule in ("perceptron", "CW") or (self.rule == "PA" and self.variant == "hard")
-
-    @property
-    def _grid(self) -> dict[str, tuple[Any, ...]]:
-        limits = {
-            "AROW": {"r": POWERS_OF_TWO},
-            "PA": {} if self.variant == "hard" else {"C": tuple(2.0**k for k in range(-9, 1))},
-        }
-        return limits.get(self.rule, {})
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.rivals > 1 and self.update == "max_loss" and self.cost != "errors":
-            raise ValueError(
-                'Several rivals of the largest loss can be found for cost="errors" only; or set update="prediction".'
-            )
-
-    def _bind(self, state: State) -> Any:
-        bound = state.bound
-        if bound is None or bound.edition is not self._edition:
-            self._ensure_parameters()
-            self._check_unchanged(state)
-            bound = state.bound = Bound(self, state)
-        return bound
 
     # --- what users read ---
 
@@ -223,93 +46,27 @@ class StructuredLearner(Learner):
         """The weights of the constant feature that predict, one a label."""
         return self._averaged(self._attribute("intercept_"), "W")[0].copy()
 
-    # --- doors ---
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Start anew, and learn from the examples, `max_iter` times or until a pass changes nothing."""
-        self._ensure_parameters()
-        with self._lock:
-            examples = self._examples(X)
-            target, weights = self._targets(y, examples), self._weights(sample_weight, len(examples))
-            if weights is not None and not weights.any():
-                raise ValueError("All sample weights are zero: there is nothing to learn from.")
-            guarded(lambda: self._fit_examples(examples, target, weights), self)
-            self._keep_bound()
-        return self
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from the examples in their order, once, going on from where the model is."""
-        self._learn_examples(X, y, classes, sample_weight, None)
-        return self
-
-    def test_then_train(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> list[Any]:
-        """`partial_fit` that returns what was predicted of each example before it was learned from."""
-        answers: list[Any] = []
-        self._learn_examples(X, y, classes, sample_weight, answers)
-        return answers
-
-    def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
-        """Learn from one example. `w` is its weight."""
-        self._learn_examples([x], [y], None, None if w == 1.0 else [w], None)
-
-    def predict(self, X: Any) -> list[Any]:
-        """The output of each example."""
-        return self._read(lambda state: self._predicted(X, state))
-
-    def predict_one(self, x: Any) -> Any:
-        """The output of one example; None for each of its labels while none is known."""
-        if self._latest() is None:
-            return self._foretold(self._examples([x]))[0]
-        return self.predict([x])[0]
-
-    def _predicted(self, X: Any, state: State) -> list[Any]:  # type: ignore[override]
-        return self._told(self._examples(X), state)
+    # --- predicting ---
 
     def _told(self, examples: Any, state: State) -> list[Any]:
-        """What a state predicts of examples."""
-        bound = self._bind(state)
-        if not bound.labels:
-            return self._foretold(examples)
-        found = examples.known_to(state)
-        out, done = bound.predict(found)
-        if done < len(examples):
-            self._refuse_example(done)
-        return self._spelled(out, examples.offsets, bound.labels)
+        return super()._told(examples, state) if self._bind(state).labels else self._foretold(examples)
 
-    def _spelled(self, out: Array, offsets: Array, labels: list[Any]) -> list[Any]:
+    def _spelled(self, out: Array, examples: Any, labels: list[Any]) -> list[Any]:
         words = [labels[k] for k in out.tolist()]
-        return [words[start:end] for start, end in pairwise(offsets.tolist())]
+        return [words[start:end] for start, end in pairwise(examples.offsets.tolist())]
 
     # --- learning ---
 
-    def _learn_examples(self, X: Any, y: Any, classes: Any, sample_weight: Any, answers: list[Any] | None) -> None:
-        with self._lock:
-            self._ensure_parameters()
-            examples = self._examples(X)
-            target, weights = self._targets(y, examples), self._weights(sample_weight, len(examples))
-
-            def begin() -> None:
-                if len(examples) and (weights is None or weights.any()):
-                    self._state = self._first(examples, target, weights, classes)
-                    self._go_on_with_examples(examples, target, weights, answers)
-                elif answers is not None:
-                    answers.extend(self._foretold(examples))
-
-            if self._state is None:
-                guarded(begin, self)
-            else:
-                self._check_classes(self._state, classes)
-                self._go_on_with_examples(examples, target, weights, answers)
-            self._keep_bound()
-
-    def _first(self, examples: Any, target: Coded, weights: Array | None, classes: Any) -> State:
-        """The state before a first call that is not `fit`. Where labels or features may not come up, it knows those of the call."""
+    def _first(self, examples: Any, target: Coded, weights: Array | None, classes: Any, *, whole: bool = False) -> State:
+        """The state before a first call. Where labels or features may not come up, it knows those of the call; its labels also where
+        that is the whole data."""
         if classes is not None:
             state = self._begun(declared_classes(classes, 1), False)
         else:
-            known = target[:0] if self.grow in (None, True, "labels") else _taught(examples, target, weights)[1]
+            come = self.grow in (None, True, "labels") and not whole
+            known = target[:0] if come else taught(examples, target, weights)[1]
             state = self._begun(np.unique(np.asarray(known)), True)
-        return state if state.grow_features else _taught(examples, target, weights)[0].learned_by(state)[0]
+        return state if state.grow_features else taught(examples, target, weights)[0].learned_by(state)[0]
 
     def _begun(self, labels: Any, come: bool) -> State:
         """The first state, with some labels; whether others may come."""
@@ -318,43 +75,15 @@ class StructuredLearner(Learner):
         come = come and self.grow in (None, True, "labels")
         grows = self.grow in (None, True, "features")
         labels = np.asarray(labels)
-        return self._new_state("multiclass", Start(np.dtype(self.dtype), 0, self._first_names(), labels, grows, come))
+        names, buckets = self._known_by()
+        return self._new_state("multiclass", Start(np.dtype(self.dtype), 0, names, labels, grows, come, buckets))
 
-    def _first_names(self) -> list[str] | None:
-        """The names of features to begin with; None where they are known by keys."""
-        return None
+    def _known_by(self) -> tuple[list[str] | None, Buckets | None]:
+        """What features are known by, none of them yet: names or hashes."""
+        return [], None
 
-    def _fit_examples(self, examples: Any, target: Coded, weights: Array | None) -> None:
-        self._state = None
-        examples, target = _taught(examples, target, weights)
-        weights = None if weights is None else weights[weights > 0]
-        state = self._begun(np.unique(np.asarray(target)), True)
-        self._check_examples(state, target, weights)
-        state, examples = examples.learned_by(state)
-        self._state = state
-        draw = check_random_state(state.seed)
-        for passes in range(1, self.max_iter + 1):
-            updates = self._writable().updates
-            order = draw.permutation(len(examples)) if self.shuffle else np.arange(len(examples))
-            shuffled = examples.taken(order) if self.shuffle else examples
-            codes = target[examples.places(order)] if self.shuffle else target
-            self._pass(shuffled, codes, None if weights is None else weights[order], None)
-            self._writable().n_iter = passes
-            if self._writable().updates == updates:
-                break
-
-    def _go_on_with_examples(self, examples: Any, target: Coded, weights: Array | None, answers: list[Any] | None) -> None:
-        """Learn so that an error leaves no trace: by a copy of the state where that is small or smaller than the data. All else that
-        could be wrong with the data was looked at before."""
-        state = self._writable()
-        self._check_examples(state, target, weights)
-        small = state.nbytes <= max(examples.nbytes, COPIED_ALWAYS)
-        copies = (small and len(examples) > 1) or self._shown is not None  # one example is refused before it changes anything
-        (guarded if copies else in_place)(lambda: self._pass(examples, target, weights, answers), self)
-
-    def _check_examples(self, state: State, target: Coded, weights: Array | None) -> None:
-        if weights is not None:
-            self._check_weights(weights, state)
+    def _check_examples(self, state: State, target: Any, weights: Array | None) -> None:
+        super()._check_examples(state, target, weights)
         if state.grow_classes:
             check_labels(state.classes, target.labels)
         elif weights is None or weights.all():
@@ -362,19 +91,8 @@ class StructuredLearner(Learner):
             if known < len(codes):
                 self._refuse_label(state, target[known], known)
 
-    def _pass(self, examples: Any, target: Coded, weights: Array | None, answers: list[Any] | None) -> None:
-        """Learn from examples in their order. Those that weigh nothing are only predicted: they bring no features, and nobody looks at
-        their labels."""
-        for start, stop in _runs(weights, len(examples)):
-            if weights is not None and weights[start] == 0:
-                if answers is not None:
-                    answers.extend(self._told(examples.part(start, stop), self._writable()))
-                continue
-            while start < stop:
-                start = self._learn_run(examples, target, weights, answers, start, stop)
-
     def _learn_run(
-        self, examples: Any, target: Coded, weights: Array | None, answers: list[Any] | None, start: int, stop: int
+        self, examples: Any, target: Any, weights: Array | None, answers: list[Any] | None, start: int, stop: int
     ) -> int:
         """Learn from examples up to the next that brings a label, or from that one; where it ended."""
         state = self._writable()
@@ -383,7 +101,6 @@ class StructuredLearner(Learner):
         end = stop
         if known < len(codes):
             end = int(np.searchsorted(ends, ends[start] + known, side="right")) - 1
-        asked = answers is not None
         if end == start:
             if not state.grow_classes:
                 self._refuse_label(state, target[ends[start] + known], start)
@@ -391,41 +108,13 @@ class StructuredLearner(Learner):
             mine = target[ends[start] : ends[end]]
             if answers is not None:
                 answers.extend(self._told(examples.part(start, end), state))
-                asked = False
+                answers = None
             for label in dict.fromkeys(np.asarray(mine).tolist()):
                 if label not in state.classes.tolist():  # type: ignore[union-attr]
                     state = self._admitted(state, label)
             codes, _ = self._codes(state, mine)
-        codes = codes[: ends[end] - ends[start]]
-        part = examples.part(start, end)
-        if state.grow_features:
-            state, part = part.learned_by(state)
-            record = part.record(state)
-        else:
-            record = part.known_to(state)
-        out = np.empty(len(codes) if asked else 0, np.int64)
-        self._run(state, record, codes, None if weights is None else weights[start:end], out, start)
-        if answers is not None and asked:
-            answers.extend(self._spelled(out, record.offsets, self._bind(state).labels))
+        self._learn_part(state, examples, codes[: ends[end] - ends[start]], weights, answers, start, end)
         return end
-
-    def _run(self, state: State, X: Any, codes: Array, weights: Array | None, out: Array, start: int) -> None:
-        """The loop over some examples. The state that has learned becomes the learner's with them: Ctrl-C finds no label or feature
-        without its example."""
-        bound = self._bind(state)
-        gate = bound.learn_all if weights is None else Weights(np.ascontiguousarray(weights, state.dtype), state.dtype.type(1))
-        learn = bound.call(X, codes, gate, out)
-        if self._shown is None:
-            state.pulse[0] |= 1  # see in_place
-        self._bound = None
-        done = sum(while_true(learn, (object.__setattr__, self, "_state", state))[:1])
-        if done < len(X.offsets) - 1:
-            self._refuse_example(start + done)
-
-    def _refuse_example(self, t: int) -> None:
-        raise DivergedError(
-            f"The scores of {type(self).__name__} are no longer finite at example {t}, though the data is. {self._remedy()}"
-        )
 
     def _codes(self, state: State, y: Coded) -> tuple[Array, int]:
         assert state.classes is not None
@@ -436,7 +125,8 @@ class StructuredLearner(Learner):
         """A state with one more label."""
         return state.with_class(label)[0]
 
-    def _check_classes(self, state: State, classes: Any) -> None:
+    def _check_classes(self, state: State | None, classes: Any) -> None:
+        assert state is not None
         assert state.classes is not None
         if classes is not None and not np.array_equal(declared_classes(classes, 1), state.classes):
             raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {state.classes!r}")
@@ -464,21 +154,3 @@ def coded_outputs(y: Any, offsets: Array, what: str) -> Coded:
     ranks = np.empty(len(order), np.intp)
     ranks[order] = np.arange(len(order))
     return Coded(found[order], ranks[np.fromiter(map(places.__getitem__, flat), np.intp, len(flat))])
-
-
-def _taught(examples: Any, target: Coded, weights: Array | None) -> tuple[Any, Coded]:
-    """The examples that weigh something, and their outputs."""
-    if weights is None or weights.all():
-        return examples, target
-    learned = np.flatnonzero(weights)
-    return examples.taken(learned), target[examples.places(learned)]
-
-
-def _runs(weights: Array | None, n: int) -> Iterator[tuple[int, int]]:
-    """Examples in blocks, of which all weigh something or none does."""
-    edges = [] if weights is None else (np.flatnonzero(np.diff(weights > 0)) + 1).tolist()
-    start = 0
-    for end in [*edges, n]:
-        while start < end:
-            yield start, min(start + BLOCK, end)
-            start = min(start + BLOCK, end)

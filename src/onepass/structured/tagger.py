@@ -7,21 +7,25 @@ M. Collins: Discriminative training methods for hidden Markov models: theory and
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
+from itertools import product
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
 
+from onepass.base.buckets import Buckets
 from onepass.base.inputs import readonly
 from onepass.base.labels import Coded
 from onepass.base.parameters import among, parameter, parametric
 from onepass.base.state import Array, Field, State
 from onepass.structured.chain import BARRED, Chain, run_marginals
+from onepass.structured.drawing import run_drawn
 from onepass.structured.learner import StructuredLearner, coded_outputs
 from onepass.structured.loop import run_several
-from onepass.structured.templates import TEMPLATES, table_of
+from onepass.structured.templates import KEYS, TEMPLATES, table_of
 from onepass.structured.words import Words, words_by_name, words_by_template
-
-SLOTS = 64  # of the index of keys, to begin with
 
 
 @parametric
@@ -73,6 +77,11 @@ class SequenceTagger(StructuredLearner):
     )
     transitions: bool = parameter(True, "boolean", text="Whether the tag before counts.")
     start: bool = parameter(True, "boolean", text="Whether it counts that a tag is the first.")
+    order: int = parameter(
+        1,
+        Interval(Integral, 1, 2, closed="both"),
+        text="How many tags before count: with 2 also the two together, and decoding takes as many times longer as there are tags.",
+    )
     constraints: str | None = parameter(
         None,
         among("BIO"),
@@ -104,7 +113,7 @@ class SequenceTagger(StructuredLearner):
             return [[] for _ in range(len(words))]
         outputs, scores = np.zeros((max(n, 2), int(words.offsets[-1])), np.int64), np.empty((len(words), n), state.dtype)
         run_several(bound.model, bound.average, words.known_to(state), outputs, scores)
-        ranks = [self._spelled(outputs[i], words.offsets, bound.labels) for i in range(n)]
+        ranks = [self._spelled(outputs[i], words, bound.labels) for i in range(n)]
         return [
             [(ranks[i][t], float(scores[t, i])) for i in range(n) if scores[t, i] == scores[t, i]] for t in range(len(words))
         ]
@@ -122,14 +131,40 @@ class SequenceTagger(StructuredLearner):
             out[out < BARRED / 2] = -np.inf
         return np.split(out, words.offsets[1:-1]) if len(words) else []
 
-    def predict_confidence(self, X: Any) -> list[Array]:
-        """How sure each tag of each sentence is: by how much the best sequence beats the best that has another tag there (the "Delta"
-        of Mejer and Crammer 2010). Infinite where there is no other."""
-        return [_lead(scores) for scores in self.max_marginals(X)]
+    def predict_confidence(
+        self, X: Any, method: str = "lead", n: int = 50, *, scale: float = 1.0, random_state: Any = None
+    ) -> list[Array]:
+        """How sure each tag of each sentence is, in one of the ways of Mejer and Crammer (2010).
 
-    def decision_function(self, X: Any) -> Array:
-        """How sure the tags of each sentence are as a whole: by how much the best sequence beats the second best."""
-        return np.array([lead.min(initial=np.inf) for lead in self.predict_confidence(X)])
+        "lead": by how much the best sequence beats the best that has another tag there (their Delta); infinite where there is no
+        other. "drawn": the share of n weight vectors from N(w, scale Sigma) that give the same tag there, Sigma being what AROW and CW
+        have learned (KD-PC), and 1 for other rules (KD-Fix). "n_best": the share of the n best sequences that have that tag there.
+
+        >>> from onepass import SequenceTagger
+        >>> X, y = [["the", "dog", "barks"], ["a", "cat"]], [["DET", "NOUN", "VERB"], ["DET", "NOUN"]]
+        >>> tagger = SequenceTagger("AROW", templates="tags", max_iter=5, random_state=0).fit(X, y)
+        >>> sure = tagger.predict_confidence([["the", "bird"]], "drawn", scale=0.1, random_state=0)
+        >>> bool(sure[0][0] > sure[0][1] > 0.5)
+        True
+        """
+        if method not in ("lead", "drawn", "n_best"):
+            raise ValueError(f'`method` must be "lead", "drawn" or "n_best", got {method!r}.')
+        if n < 1 or not 0 <= scale < np.inf:
+            raise ValueError(f"`n` must be at least 1 and `scale` finite and not below 0, got {n} and {scale}.")
+        if method == "lead":
+            return [_lead(scores) for scores in self.max_marginals(X)]
+        if method == "n_best":
+            return [_agreement([tags for tags, _ in several]) for several in self.predict_n_best(X, n)]
+        seed = int(check_random_state(random_state).randint(2**31 - 1))
+        return self._read(lambda state: self._drawn(self._examples(X), state, int(n), float(scale), seed))
+
+    def _drawn(self, words: Words, state: State, n: int, scale: float, seed: int) -> list[Array]:
+        bound = self._bind(state)
+        shares = np.ones(int(words.offsets[-1]))
+        if bound.labels:
+            Sigma = readonly(state.arrays.get("Sigma", np.empty((0, 0), state.dtype)))
+            run_drawn(bound.model.problem, bound.average, Sigma, scale, words.known_to(state), seed, n, shares)
+        return np.split(shares, words.offsets[1:-1]) if len(words) else []
 
     @property
     def transitions_(self) -> Array:
@@ -149,26 +184,22 @@ class SequenceTagger(StructuredLearner):
     # --- what the base asks ---
 
     def _fields(self, form: str) -> dict[str, Field]:
-        keyed = {"keys": Field("features", whole=True), "index": Field("slots", whole=True)} if self._has_templates() else {}
-        return {**super()._fields(form), "rows": Field("ranks", whole=True), **keyed}
-
-    def _capacities(self) -> dict[str, int]:
-        return {"slots": SLOTS} if self._has_templates() else {}
-
-    def _has_templates(self) -> bool:
-        return self.templates is not None
+        pairs = {"pairs": Field("ranks classes", whole=True)} if self.order == 2 else {}
+        return {**super()._fields(form), "rows": Field("ranks", whole=True), **pairs}
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        if self.order == 2 and not self.transitions:
+            raise ValueError("With order=2 the tag before counts: leave `transitions` at True.")
         if self.templates is not None:
             self._table = table_of(self.templates)
 
-    def _first_names(self) -> list[str] | None:
-        return None if self._has_templates() else []
+    def _known_by(self) -> tuple[list[str] | None, Buckets | None]:
+        return super()._known_by() if self.templates is None else (None, Buckets((), KEYS))
 
     def _examples(self, X: Any) -> Words:
         self._ensure_parameters()
-        if self._has_templates():
+        if self.templates is not None:
             return words_by_template(X, self._table)
         return words_by_name(X, float(np.finfo(self.dtype).max) ** 0.25)
 
@@ -178,9 +209,13 @@ class SequenceTagger(StructuredLearner):
     def _foretold(self, X: Words) -> list[Any]:  # type: ignore[override]
         return [[None] * int(n) for n in np.diff(X.offsets)]
 
+    def _leads(self, examples: Words, state: State) -> Array:
+        return np.array([_lead(scores).min(initial=np.inf) for scores in self._marginals(examples, state)], np.float64)
+
     def _problem(self, state: State, W: Array) -> Chain:
         bias = state.dtype.type(1 if self.fit_intercept else 0)
-        return Chain(W, bias, readonly(state.arrays["rows"]), readonly(self._barred(state)))
+        pairs = state.arrays.get("pairs", np.zeros((0, 0), np.int64))
+        return Chain(W, bias, readonly(state.arrays["rows"]), readonly(pairs), readonly(self._barred(state)))
 
     def _barred(self, state: State) -> Array:
         """What keeps decoders from edges that are not allowed."""
@@ -195,31 +230,38 @@ class SequenceTagger(StructuredLearner):
         return barred
 
     def _flaw(self, state: State) -> str | None:
-        rows = state.arrays["rows"]
+        rows = np.concatenate([state.arrays[name].ravel() for name in ("rows", "pairs") if name in state.arrays])
         return "its tags have no rows" if (rows < 0).any() or (rows > state.n_features).any() else None
 
     def _begun(self, labels: Any, come: bool) -> State:
         """The first state, with rows for the beginning and for the tags that are known."""
-        state = super()._begun(labels, come)
-        if self.start:
-            state = _with_row(state, 0, "")
-        for k, label in enumerate(state.classes.tolist() if self.transitions else []):  # type: ignore[union-attr]
-            state = _with_row(state, k + 1, label)
-        return state
+        return self._with_rows(super()._begun(labels, come))
 
     def _admitted(self, state: State, label: Any) -> State:
-        state, k = state.with_class(label)
-        return _with_row(state, k + 1, label) if self.transitions else state
+        return self._with_rows(super()._admitted(state, label))
+
+    def _with_rows(self, state: State) -> State:
+        """A state in which the beginning, the tags and pairs of them have rows, as features of the word behind: those without get
+        new ones. Their names begin with a NUL; their keys are even, as those of no template are."""
+        tags = [""] + [str(label) for label in state.classes.tolist()]  # type: ignore[union-attr]
+        wanted: list[tuple[str, Any, str]] = [("rows", 0, "")] if self.start else []
+        if self.transitions:
+            wanted += [("rows", k, tags[k]) for k in range(1, len(tags))]
+        if self.order == 2:
+            pairs = product(range(0 if self.start else 1, len(tags)), range(1, len(tags)))
+            wanted += [("pairs", (c, k - 1), f"{tags[c]}\0{tags[k]}") for c, k in pairs]
+        wanted = [one for one in wanted if state.arrays[one[0]][one[1]] == 0]
+        first, end = state.n_features + 1, state.n_features + 1 + len(wanted)
+        names = [f"\0{name}" for _, _, name in wanted] if state.buckets is None else [2 * row for row in range(first, end)]
+        state = state.widened(end - 1, names)
+        for row, (field, place, _) in zip(range(first, end), wanted, strict=True):
+            state.arrays[field][place] = row
+        return state
 
 
-def _with_row(state: State, rank: int, label: Any) -> State:
-    """A state in which the tag of this rank has a row, as a feature of the word behind it. Its name begins with a NUL."""
-    row = state.n_features + 1
-    state = state.widened(row, [] if state.names is None else [f"\0{label}"])
-    state.arrays["rows"][rank] = row
-    if "keys" in state.arrays:
-        state.arrays["keys"][row] = 0
-    return state
+def _agreement(several: list[list[Any]]) -> Array:
+    """In what share of several sequences each tag of the first is at its place."""
+    return np.array([np.mean([tag == tags[0] for tag in tags]) for tags in zip(*several, strict=True)])
 
 
 def _lead(scores: Array) -> Array:

@@ -32,6 +32,8 @@ ATTRIBUTES = (
 )
 WORD, LOWER, SHAPE, PREFIX, SUFFIX = 0, 1, 2, 3, 3 + PREFIXES
 PARTS = 3  # of a template, at most
+KEYS = 2**63  # that there could be: odd ones are features, and even ones stay free for rows that no template makes
+POSITIVE = np.uint64(KEYS - 1)
 
 _COMMON = (
     *(f"{name}[0]" for name in ATTRIBUTES),
@@ -155,7 +157,7 @@ def key_of(kinds: Any, found: Any, table: Any, m: Any, i: Any, start: Any, end: 
         else:
             what = np.uint64(2 if j < start else 4)  # an even number, unlike all others
         h = joined(h, what)
-    return np.int64(finished(h) | np.uint64(1))
+    return np.int64((finished(h) | np.uint64(1)) & POSITIVE)
 
 
 @entry_point

@@ -11,13 +11,12 @@ import numpy as np
 from onepass.base.inputs import check_name, number_of, readonly
 from onepass.base.state import Array, State
 from onepass.structured.chain import Sentences
-from onepass.structured.numbering import fill, look_up, number
 from onepass.structured.templates import hashed
 
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """Words and their features, which are known by a key each (`numbering.py`), or by names: then each is a place in `names`.
+    """Words and their features, which are known by a key each (`base/buckets.py`), or by names: then each is a place in `names`.
 
     `rows` are those of the features in the weights, once they were looked for: 0 for one that is not known.
     """
@@ -85,9 +84,13 @@ class Words:
         """The sentences with rows for all of their features, and the state that knows them: the same where nothing is new."""
         if self.rows is not None:
             return state, self
-        rows = np.empty(len(self.features), np.int32)
         if self.names is None:
-            return _number_keys(state, self.features, rows), replace(self, rows=rows)
+            assert state.buckets is not None
+            found, newcomers = state.buckets.numbers(self.features, state.n_features, grow=True)
+            if len(newcomers):
+                state = state.widened(state.n_features + len(newcomers), newcomers)
+            return state, replace(self, rows=(found + 1).astype(np.int32))
+        rows = np.empty(len(self.features), np.int32)
         state = self._number_names(state, rows)
         order = self._order(rows)
         return state, replace(self, features=self.features[order], values=self.values[order], rows=rows[order])
@@ -107,12 +110,10 @@ class Words:
     def _found(self, state: State) -> Array:
         if self.rows is not None:
             return self.rows
-        rows = np.empty(len(self.features), np.int32)
         if self.names is None:
-            look_up(state.arrays["index"], state.arrays["keys"], state.n_features, readonly(self.features), rows)
-        else:
-            np.take(self._rows_of_names(state), self.features, out=rows)
-        return rows
+            assert state.buckets is not None
+            return (state.buckets.numbers(self.features, state.n_features, grow=False)[0] + 1).astype(np.int32)
+        return self._rows_of_names(state)[self.features].astype(np.int32)
 
     def _rows_of_names(self, state: State) -> Array:
         assert self.names is not None
@@ -142,24 +143,6 @@ def _taken(bounds: Array, order: Array) -> tuple[Array, Array]:
     sizes = np.diff(bounds)[order]
     ends = np.concatenate([[0], np.cumsum(sizes)])
     return np.repeat(bounds[:-1][order] - ends[:-1], sizes) + np.arange(ends[-1]), ends
-
-
-def _number_keys(state: State, keys: Array, rows: Array) -> State:
-    """Give rows to keys, in a larger state where one is full."""
-    start, n, keys = 0, state.n_features, readonly(keys)
-    while True:
-        start, n = number(state.arrays["index"], state.arrays["keys"], n, keys, rows, start)
-        if start == len(keys):
-            return state if n == state.n_features else state.widened(n)
-        room, slots = (
-            n + 1 + min(n, (len(keys) - start) // 4),
-            len(state.arrays["index"]),
-        )  # some of those that are left may be new
-        full = 2 * (n + 1) > slots  # by the number of rows alone, so that the index is the same however a stream is cut
-        clogged = not full and n < state.capacity  # by what came to nothing
-        state = state.widened(n).roomier(room, {"slots": 4 * slots} if full else {})
-        if full or clogged:
-            fill(state.arrays["index"], state.arrays["keys"], n)
 
 
 # --- what users hand in ---
@@ -192,10 +175,10 @@ def words_by_name(sentences: Any, largest: float) -> Words:
                     f"Sentence {t} holds the text {word!r}: a word is a dict of features, or a list of them. For plain words set"
                     ' templates="tags" or templates="names".'
                 )
-            for name, value in _features(word, t):
+            for name, value in features_of(word, t):
                 if not abs(value) < largest:
                     raise ValueError(
-                        f"Feature {name!r} in sentence {t} is {value}: "
+                        f"Feature {name!r} of example {t} is {value}: "
                         + (
                             "Input X contains NaN."
                             if value != value
@@ -227,7 +210,7 @@ def _sentences(X: Any) -> Iterator[Any]:
         yield sentence
 
 
-def _features(word: Any, t: int) -> Iterator[tuple[str, float]]:
+def features_of(word: Any, t: int) -> Iterator[tuple[str, float]]:
     """The features of a word: "name" with a number, or "name=text" with 1; lists and dicts within a dict are several of one name."""
     if not isinstance(word, Mapping):
         if not isinstance(word, Sequence | set | frozenset):
@@ -242,10 +225,10 @@ def _features(word: Any, t: int) -> Iterator[tuple[str, float]]:
         if isinstance(value, str):
             yield f"{name}={value}", 1.0
         elif isinstance(value, Mapping):
-            for inner, number_ in _features(value, t):
+            for inner, number_ in features_of(value, t):
                 yield f"{name}:{inner}", number_
         elif isinstance(value, list | tuple | set | frozenset):
-            for inner, number_ in _features(value, t):
+            for inner, number_ in features_of(value, t):
                 yield f"{name}={inner}", number_
         else:
             yield name, number_of(name, value)
