@@ -1,5 +1,6 @@
-"""Structured outputs: tags of sentences, and what else is made of parts."""
+"""Structured outputs: tags of sentences, trees, and what else is made of parts."""
 
+from onepass.structured.parser import DependencyParser
 from onepass.structured.tagger import SequenceTagger
 
-__all__ = ["SequenceTagger"]
+__all__ = ["DependencyParser", "SequenceTagger"]

@@ -60,7 +60,7 @@ class Bound:
             self.model = learner._structured(state, arrays["W"], Averaged(arrays["W"].reshape(-1), gap.reshape(-1), clock))
             self.average = Lazy(learner._problem(state, gap), gap.reshape(-1), clock)
         self.count, self.dtype = arrays["count"], state.dtype
-        self.labels: list[Any] = [] if state.classes is None else state.classes.tolist()
+        self.labels: list[Any] = learner._labels(state)
         one = state.dtype.type(1)
         self.learn_all, self.predict_only = Weights(np.empty(0, state.dtype), one), Weights(np.empty(0, state.dtype), 0 * one)
         self._learner = learner
@@ -157,6 +157,10 @@ class StructuredLearner(Learner):
         """What is predicted before there is anything to predict."""
         raise NotImplementedError
 
+    def _labels(self, state: State) -> list[Any]:
+        """What the numbers of an output stand for."""
+        return [] if state.classes is None else state.classes.tolist()
+
     # --- records ---
 
     def _fields(self, form: str) -> dict[str, Field]:
@@ -212,17 +216,6 @@ class StructuredLearner(Learner):
         assert classes is not None
         return classes
 
-    @property
-    def coef_(self) -> Array:
-        """The weights that predict: a row a label, a column a feature."""
-        state = self._attribute("coef_")
-        return self._averaged(state, "W")[1 : state.n_features + 1].T.copy()
-
-    @property
-    def intercept_(self) -> Array:
-        """The weights of the constant feature that predict, one a label."""
-        return self._averaged(self._attribute("intercept_"), "W")[0].copy()
-
     # --- doors ---
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -268,13 +261,17 @@ class StructuredLearner(Learner):
     def _told(self, examples: Any, state: State) -> list[Any]:
         """What a state predicts of examples."""
         bound = self._bind(state)
-        if not bound.labels:
+        if not self._can_tell(bound):
             return self._foretold(examples)
         found = examples.known_to(state)
         out, done = bound.predict(found)
         if done < len(examples):
             self._refuse_example(done)
         return self._spelled(out, examples.offsets, bound.labels)
+
+    def _can_tell(self, bound: Bound) -> bool:
+        """Whether there is anything to predict."""
+        return bool(bound.labels)
 
     def _spelled(self, out: Array, offsets: Array, labels: list[Any]) -> list[Any]:
         words = [labels[k] for k in out.tolist()]
