@@ -42,6 +42,7 @@ METRICS = {
     "classification": ["mistake_rate"],
     "regression": ["mae", "rmse"],
     "tagging": ["mistake_rate", "entity_f1"],  # the second where there are entities
+    "parsing": ["uas", "las"],
 }
 DECIDED = {
     "learner": "--learner",
@@ -120,7 +121,8 @@ def learn(
     """Learn from DATA in one pass, and show how well each example was predicted before it was learned from.
 
     DATA is a file of LIBSVM text, CSV, TSV, Parquet, JSON lines or .npz, plain or compressed; - is standard input. Tables may hold
-    numbers, categories, dates and sentences, and may lack values. Files of words with tags (.conll, .conllu) are learned by a tagger.
+    numbers, categories, dates and sentences, and may lack values. Files of words with tags (.conll, .conllu) are learned by a tagger,
+    and their trees by --learner parser.
     """
     import onepass
     from onepass import evaluate

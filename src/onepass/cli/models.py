@@ -37,7 +37,7 @@ ENDINGS = ("Classifier", "Regressor")
 AUTO = "auto"
 # Kinds of data: arrays, tables with more than numbers, sparse rows, sentences.
 NUMBERS, MIXED, SPARSE, SENTENCES = "numbers", "mixed", "sparse", "sentences"
-TAGGERS = ("tagger", "SequenceTagger")
+LEARNERS_OF_SENTENCES = {"tagging": "tagger", "parsing": "parser"}  # by task
 HASHED = 2**18  # columns for what is not a number
 FEW = 100  # distinct whole numbers that may still be classes
 MANY_LABELS, OFTEN = 200, 10  # so many labels, and each but so many times: are these the classes?
@@ -118,10 +118,14 @@ def short_names() -> dict[str, tuple[str, dict[str, Any]]]:
 
 def find(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The classes that a name means, by task, and the settings that it stands for."""
-    if name in TAGGERS:
+    if name in ("tagger", "SequenceTagger"):
         from onepass import SequenceTagger
 
         return {"tagging": SequenceTagger}, {}
+    if name in ("parser", "DependencyParser"):
+        from onepass import DependencyParser
+
+        return {"parsing": DependencyParser}, {}
     families, short = offered(), short_names()
     classes = {cls.__name__: {task: cls} for family in families.values() for task, cls in family.items()}
     if name in classes:
@@ -144,7 +148,9 @@ def class_for(name: str, task: str) -> Any:
     """The class that a name means for a task."""
     classes, _ = find(name)
     if task not in classes:
-        hint = "; files of sentences end in .conll or .conllu, or say --format" if "tagging" in classes else ""
+        hint = (
+            "; files of sentences end in .conll or .conllu, or say --format" if classes.keys() & LEARNERS_OF_SENTENCES else ""
+        )
         raise click.UsageError(f"{name} is for {next(iter(classes))}, not for {task}{hint}.")
     return classes[task]
 
@@ -188,7 +194,7 @@ def decided_task(y: Any, said: str | None, known: str | None, what: str) -> str:
     import numpy as np
 
     task = said or known or task_of(y)
-    if task == "tagging":
+    if task in LEARNERS_OF_SENTENCES:
         return task
     distinct = len(np.unique(y))
     counted = f"{distinct:,} different values in the first {len(y):,} rows"
@@ -222,10 +228,10 @@ def task_of_model(model: Any) -> str:
     """What a model has learned."""
     from sklearn.base import is_classifier
 
-    from onepass import SequenceTagger
+    from onepass import DependencyParser, SequenceTagger
 
-    if isinstance(model, SequenceTagger):
-        return "tagging"
+    if isinstance(model, SequenceTagger | DependencyParser):
+        return "tagging" if isinstance(model, SequenceTagger) else "parsing"
     return "classification" if is_classifier(model) else "regression"
 
 
@@ -240,8 +246,8 @@ def resolved(name: str, kind: str, task: str) -> str:
     """The learner that a name means for data of a kind; "auto" means one that does well on most of it."""
     if name != AUTO:
         return name
-    if task == "tagging":
-        return "tagger"
+    if task in LEARNERS_OF_SENTENCES:
+        return LEARNERS_OF_SENTENCES[task]
     if task == "classification":
         return "pamo-auto" if kind == NUMBERS else "arow"
     return "pamo" if kind == NUMBERS else "ogd"  # an embedding of all that may be hashed takes half a gigabyte
@@ -274,8 +280,8 @@ def build(
     given = find(name)[1] | (settings or {})
     if task == "tagging":
         given = {"templates": "tags"} | given
-        if scale not in ("auto", "none"):
-            raise click.UsageError("Sentences are not scaled; leave --scale out.")
+    if task in LEARNERS_OF_SENTENCES and scale not in ("auto", "none"):
+        raise click.UsageError("Sentences are not scaled; leave --scale out.")
     check_names(cls, given)
     parameters = inspect.signature(cls).parameters
     if classes is not None and "classes" not in parameters:
