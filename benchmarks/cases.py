@@ -27,6 +27,7 @@ import onepass
 from benchmarks.measure import Result, best
 from benchmarks.raw import DATA
 from benchmarks.tags import tagging
+from benchmarks.trees import parsing
 
 GB, MB = 1e9, 1e6
 
@@ -520,4 +521,5 @@ CASES = [
     start_up,
     memory,
     tagging,
+    parsing,
 ]
