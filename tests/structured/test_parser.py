@@ -1,7 +1,9 @@
-"""The parser: what users may hand in, relations that come up, and figures of real treebanks."""
+"""The parser against its twin, which looks at all trees; what users may hand in, and what it tells."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +11,11 @@ import numpy as np
 import pytest
 
 import onepass
+from naive_tags import minus
+from naive_trees import Arcs, Relations, is_tree
 from onepass import DependencyParser
 from onepass.structured import learner as engine
+from optimum import check_step
 from sentences import made, tagged
 from shared import snapshot
 
@@ -167,3 +172,103 @@ def test_weights_that_overflow() -> None:
     with pytest.raises(onepass.DivergedError):
         model.learn_one(DOG, [(0, "det"), (1, "root"), (1, "nsubj")])
     assert snapshot(model) == before
+
+
+# --- the twin ---
+
+
+def sentences(n: int, seed: int = 0) -> Iterator[tuple[list[tuple[str, str]], list[int], list[int]]]:
+    """Random sentences of up to 4 words with random trees and random numbers of relations."""
+    rng = np.random.default_rng(seed)
+    words = ["a", "dog", "dogs", "running", "running", "internationalisation", "İ"]
+    for _ in range(n):
+        x = [(str(rng.choice(words)), str(rng.choice(["N", "V", "D"]))) for _ in range(rng.integers(2, 5))]
+        trees = [heads for heads in product(range(len(x) + 1), repeat=len(x)) if is_tree(heads)]
+        yield x, list(trees[rng.integers(len(trees))]), rng.integers(0, 3, len(x)).tolist()
+
+
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"projective": False},
+    {"update": "max_loss"},
+    {"update": "prediction", "cost": "root"},
+    {"update": "prediction", "cost": "one", "variant": "II", "C": 0.01},
+    {"variant": "I", "C": 0.003, "projective": False},
+    {"rule": "perceptron", "update": "prediction"},
+    {"rule": "AROW", "r": 0.5},
+    {"rule": "CW", "update": "prediction"},
+]
+
+
+@plain
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(map(str, options.values())))
+def test_twin(options: dict[str, Any]) -> None:
+    """From random weights, so that no two outputs have equal scores: all weights agree after each sentence."""
+    names = ["r0", "r1", "r2"]
+    model = DependencyParser(average=None, classes=names, n_features=2**18, **options)
+    defaults = {name: getattr(model, name) for name in ("update", "cost")}
+    common = {name: value for name, value in {**defaults, **options}.items() if name != "projective"}
+    arcs = Arcs([], **common, projective=options.get("projective", True))
+    labels = Relations(range(3), **common)
+    weighs = options.get("variant", "hard") != "hard" or options.get("rule") == "AROW"
+    for t, (x, heads, relations) in enumerate(sentences(6)):
+        tree = [(h, names[k]) for h, k in zip(heads, relations, strict=True)]
+        if t == 0:
+            model.learn_one(x, tree)
+            W = model._state.arrays["W"]
+            W[:] = 0.03 * np.random.default_rng(5).normal(size=len(W))
+            arcs.w = labels.w = _Numbers(W.copy())
+            if "Sigma" in model._state.arrays:
+                model._state.arrays["Sigma"][:] = 1
+            arcs.sigma = labels.sigma
+            continue
+        weight = (0.4, 1.0, 2.5)[t % 3] if weighs else 1.0
+        best = arcs.n_best(x, 1)[0]
+        told = model.predict_one(x)
+        assert tuple(head for head, _ in told) == best
+        assert tuple(int(name[1]) for _, name in told) == labels.n_best((x, best), 1)[0]
+        model.learn_one(x, tree, weight)
+        arcs.learn(x, heads, weight)
+        labels.learn((x, heads), relations, weight)
+        np.testing.assert_allclose(W, arcs.w.numbers, atol=1e-9)
+        for place, sigma in arcs.sigma.items():
+            assert model._state.arrays["Sigma"][place] == pytest.approx(sigma, abs=1e-9)
+    assert arcs.updates >= 2
+    assert labels.updates >= 2
+
+
+class _Numbers(dict[Any, float]):
+    """An array that can be asked as a dict."""
+
+    def __init__(self, numbers: Any) -> None:
+        self.numbers = numbers
+
+    def get(self, place: Any, otherwise: Any = None) -> Any:
+        return self.numbers[place]
+
+    def __setitem__(self, place: Any, number: float) -> None:
+        self.numbers[place] = number
+
+
+@plain
+@pytest.mark.parametrize("variant", ["hard", "I", "II"])
+def test_steps_solve_their_problem(variant: str) -> None:
+    """min |w' - w|^2 / 2 + C L(w') with L = rho - w'.D, its square, or such that it is 0, on the weights of the arcs that differ."""
+    C, moved = 0.01, 0
+    model = DependencyParser(variant=variant, C=C, update="prediction", average=None, n_features=2**18)
+    twin = Arcs([])
+    for t, (x, heads, _) in enumerate(sentences(4, seed=3)):
+        if t > 0:
+            W = model._state.arrays["W"]
+            W[:] = 0.03 * np.random.default_rng(t).normal(size=len(W))
+            twin.w = _Numbers(W.copy())
+            z = twin.n_best(x, 1)[0]
+            D = {key: value for key, value in minus(twin.phi(x, heads), twin.phi(x, z)).items() if value}
+            if not D:
+                continue
+            places, values, rho = list(D), np.array([*D.values()]), twin.rho(heads, z)
+        model.learn_one(x, heads)
+        if t > 0:
+            check_step(variant, C, twin.w.numbers[places], W[places], lambda w, values=values, rho=rho: rho - float(values @ w))
+            moved += 1
+    assert moved >= 2

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from naive_trees import is_projective, is_tree
 from onepass.compiled.compiler import entry_point
 from onepass.structured.trees import eisner, new_chart, new_graph, spanning_tree
 
@@ -30,20 +31,6 @@ def decoded(scores: Any, projective: bool) -> Heads:
     heads = np.full(len(scores) - 1, -1)
     decode(scores, projective, heads)
     return tuple(heads.tolist())
-
-
-def is_tree(heads: Sequence[int]) -> bool:
-    """Whether one word hangs on the root, and all words do in the end."""
-    reached = {0}
-    for _ in heads:
-        reached |= {d for d, h in enumerate(heads, 1) if h in reached}
-    return list(heads).count(0) == 1 and len(reached) == len(heads) + 1
-
-
-def is_projective(heads: Sequence[int]) -> bool:
-    """Whether all words between a word and its head are below the head: no arcs cross, that from the root included."""
-    arcs = [(min(h, d), max(h, d)) for d, h in enumerate(heads, 1)]
-    return not any(a < c < b < d for a, b in arcs for c, d in arcs)
 
 
 @cache

@@ -34,7 +34,7 @@ Sentence = namedtuple("Sentence", "heads children middles long")
 Desk = namedtuple("Desk", "costly chart graph")
 
 # What a word is like: itself, its first and last letters, its tag and the tags before and behind it.
-ATTRIBUTES = ("word", "tag", "word tag", "front", "front tag", "end", "end tag", "tag- tag", "tag tag+")
+ATTRIBUTES = ("word", "tag", "word tag", "front", "front tag", "end", "end tag", "tag- tag", "tag+ tag")
 WORD, TAG, WORD_TAG, FRONT, FRONT_TAG, END, END_TAG, BEFORE, BEHIND = range(len(ATTRIBUTES))
 
 # What the head and the word are like, together; then those that are for long words only; then each alone.
