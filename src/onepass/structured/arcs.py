@@ -67,9 +67,9 @@ def _(X: Any, t: Any) -> Any:
     for i in range(n + 1):
         word = front = end = tag = ROOT
         if i > 0:
-            word, front, end, tag = marks[i - 1]
-            long[i] = front != 0
-            front = front if long[i] else word
+            word, end, tag = marks[i - 1, 0], marks[i - 1, 2], marks[i - 1, 3]
+            long[i] = marks[i - 1, 1] != 0
+            front = marks[i - 1, 1] if long[i] else word
         before = marks[i - 2, 3] if i > 1 else ROOT if i > 0 else BEYOND
         behind = marks[i, 3] if i < n else BEYOND
         one = like[i]

@@ -97,7 +97,7 @@ def eisner(scores: Any, c: Any, heads: Any) -> Any:
     spans[0, 0], spans[0, 1], spans[1, 0], spans[1, 1] = top, 1, top, n
     while count > 0:
         count -= 1
-        h, end = spans[count]
+        h, end = spans[count, 0], spans[count, 1]
         if h == end:
             continue
         d = first_largest(left[end], arcs[h], end, h) if end < h else last_largest(arcs[h], right[end], h + 1, end + 1)
