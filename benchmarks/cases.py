@@ -28,6 +28,7 @@ from benchmarks.measure import Result, best
 from benchmarks.raw import DATA
 from benchmarks.structures import structures
 from benchmarks.tags import tagging
+from benchmarks.trees import parsing
 
 GB, MB = 1e9, 1e6
 
@@ -521,5 +522,6 @@ CASES = [
     start_up,
     memory,
     tagging,
+    parsing,
     structures,
 ]

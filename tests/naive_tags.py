@@ -60,17 +60,21 @@ class Tagger:
     w: Sparse = field(default_factory=dict)
     sigma: Sparse = field(default_factory=dict)
     updates: int = 0
+    moved: bool = False
 
-    def outputs(self, n: int) -> Iterable[tuple[Any, ...]]:
+    def phi(self, x: Any, y: Any) -> Sparse:
+        return phi(x, y, self.order)
+
+    def outputs(self, x: Any) -> Iterable[tuple[Any, ...]]:
         """All that there are, in the order in which the first among equals wins: the last tag counts first."""
-        backwards = (y[::-1] for y in product(self.labels, repeat=n))
+        backwards = (y[::-1] for y in product(self.labels, repeat=len(x)))
         return [y for y in backwards if self.constraints is None or allowed_bio(y)]
 
     def score(self, x: Any, y: Any) -> float:
-        return dot(phi(x, y, self.order), self.w)
+        return dot(self.phi(x, y), self.w)
 
     def n_best(self, x: Any, n: int) -> list[tuple[Any, ...]]:
-        return sorted(self.outputs(len(x)), key=lambda z: -self.score(x, z))[:n]
+        return sorted(self.outputs(x), key=lambda z: -self.score(x, z))[:n]
 
     def rho(self, y: Any, z: Any) -> float:
         return COSTS[self.cost](sum(a != b for a, b in zip(y, z, strict=True)))
@@ -81,18 +85,20 @@ class Tagger:
         def rank(z: Any) -> float:
             return -self.score(x, z) - (self.rho(y, z) if self.update == "max_loss" else 0)
 
-        found = [z for z in sorted(self.outputs(len(x)), key=rank)[: self.rivals] if z != y]
-        rows = [(minus(phi(x, y, self.order), phi(x, z, self.order)), self.rho(y, z)) for z in found]
-        before = dict(self.w)
+        found = [z for z in sorted(self.outputs(x), key=rank)[: self.rivals] if z != y]
+        rows = [(minus(self.phi(x, y), self.phi(x, z)), self.rho(y, z)) for z in found]
+        self.moved = False
         if self.rule == "PA":
             self.passive_aggressive(rows, self.C * weight)
         else:
             for D, rho in rows:
                 {"perceptron": self.perceptron, "AROW": self.arow, "CW": self.cw}[self.rule](D, rho, weight)
-        self.updates += before != self.w
+        self.updates += self.moved
 
     def add(self, step: float, D: Sparse) -> None:
-        self.w = {key: self.w.get(key, 0) + step * D.get(key, 0) for key in self.w.keys() | D.keys()}
+        self.moved = True
+        for key, value in D.items():
+            self.w[key] = self.w.get(key, 0) + step * value
 
     def perceptron(self, D: Sparse, rho: float, weight: float) -> None:
         if rho > dot(D, self.w):

@@ -79,7 +79,7 @@ def test_order(name: str) -> None:
 STAGES = "Hasher", "Imputer", "OneHot", "RBFBasis", "StandardScaler", "Table", "Text", "UnitNorm"
 KEPT = "PartialTrees", "RandomWalks", "Subsequences", "SubsetTrees"
 COUNTED = "ShortestPaths", "Spectrum", "Subtrees", "WeisfeilerLehman"
-OTHERS = "ActiveLearner", "SequenceTagger", "StructuredClassifier", *STAGES, *KEPT, *COUNTED
+OTHERS = "ActiveLearner", "DependencyParser", "SequenceTagger", "StructuredClassifier", *STAGES, *KEPT, *COUNTED
 CLASSES: dict[str, Any] = {**onepass.learners(), **{name: getattr(onepass, name) for name in OTHERS}}
 SOURCES = sorted(Path(onepass.__file__).parent.rglob("*.py"))
 

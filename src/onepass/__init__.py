@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for those who read and don't run
     from onepass.stages import UnitNorm as UnitNorm
     from onepass.stages import WeisfeilerLehman as WeisfeilerLehman
     from onepass.stages import pipeline as pipeline
+    from onepass.structured import DependencyParser as DependencyParser
     from onepass.structured import SequenceTagger as SequenceTagger
     from onepass.structured import StructuredClassifier as StructuredClassifier
 
@@ -51,6 +52,7 @@ _FAMILIES = ("linear", "kernel", "embedding", "local", "neural")  # whose lists 
 _PARTS = ("datasets", "evaluate", "plots", "streams")
 _OTHERS = {
     "ActiveLearner": "active",
+    "DependencyParser": "structured",
     "DivergedError": "base",
     "Hasher": "stages",
     "Imputer": "stages",

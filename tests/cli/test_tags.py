@@ -1,4 +1,4 @@
-"""Sentences on the command line: learned, tagged, gone on with."""
+"""Sentences on the command line: learned, tagged, parsed, gone on with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import onepass
-from onepass import SequenceTagger
+from onepass import DependencyParser, SequenceTagger
 from onepass.cli import main
 
 pytestmark = pytest.mark.plain
@@ -69,6 +69,34 @@ def test_treebanks_and_going_on(tmp_path: Path) -> None:
     once, again = (onepass.load(path) for path in (tmp_path / "once.onepass", model))
     assert again.classes_.tolist() == ["DT", "NN"]
     assert (again.coef_ == once.coef_).all()
+
+
+SMALL = ("--learner", "parser", "--set", "n_features=4096")
+
+
+def test_trees(tmp_path: Path) -> None:
+    """A parser learns the trees of a file, goes on where it stopped, and fills trees into the lines of another."""
+    whole, model, bare = tmp_path / "whole.conllu", tmp_path / "model.onepass", tmp_path / "bare.conllu"
+    whole.write_text(TREES[: len(TREES) // 2])
+    run("learn", whole, *SMALL, "--save", model)
+    whole.write_text(TREES)
+    going_on = run("learn", whole, "--resume", model, "--save", model, "--json", "--test", whole)
+    report = json.loads(going_on.stdout)
+    assert report["task"] == "parsing"
+    assert report["classes"] == ["det", "root"]
+    assert report["uas"] == report["las"] == 1
+    assert report["test"] == {"uas": 1.0, "las": 1.0}
+    X, y = [[("the", "DET"), ("dog", "NOUN")]] * 6, [[(2, "det"), (0, "root")]] * 6
+    twin = DependencyParser(n_features=4096, random_state=0).partial_fit(X, y)
+    assert (onepass.load(model).coef_ == twin.coef_).all()
+    told = run("predict", model, whole)
+    assert told.stdout == TREES
+    assert "6 examples, uas 100.00 %, las 100.00 %" in told.stderr
+    bare.write_text(TREES.replace("2\tdet", "_\t_").replace("0\troot", "_\t_"))
+    assert run("predict", model, bare, "--no-label").stdout == TREES
+    assert "say --no-label" in run("predict", model, bare, code=1).stderr
+    assert "--scores is for" in run("predict", model, bare, "--scores", code=2).stderr
+    assert "A parser takes sentences" in run("learn", tmp_path / "data.csv", *SMALL, code=2).stderr
 
 
 def test_what_is_wrong(conll: Path, tmp_path: Path) -> None:

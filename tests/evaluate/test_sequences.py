@@ -1,4 +1,4 @@
-"""Metrics of taggers: entities as conlleval has them, figures that do not depend on cuts, and those of real data."""
+"""Metrics of taggers and parsers: entities as conlleval has them, figures that do not depend on cuts, and those of real data."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onepass import PAClassifier, SequenceTagger, evaluate
-from onepass.evaluate.sequences import SENTENCE_METRICS, count, entities
+from onepass import DependencyParser, PAClassifier, SequenceTagger, evaluate
+from onepass.evaluate.sequences import SENTENCE_METRICS, TREE_METRICS, count, count_arcs, entities
+from sentences import tagged
 from shared import dataset_file
 
 plain = pytest.mark.plain
@@ -73,6 +74,27 @@ def test_prequential() -> None:
         assert result.curve["accuracy"][-1] == pytest.approx(wanted["accuracy"])
         assert result.window_curve.positions.tolist() == [20, 40, 50]
     assert list(evaluate.prequential(SequenceTagger(templates="names"), (X, y)).metrics) == ["mistake_rate"]
+
+
+def test_arcs() -> None:
+    """What follows a colon does not count; heads without relations count for UAS alone; nothing told is wrong."""
+    true = [[(2, "nmod:poss"), (0, "root")], [0, 1], [], [(0, "root")]]
+    told = [[(2, "nmod"), (1, "root")], [(0, "root"), (1, "x")], [], [None]]
+    rows = count_arcs(true, told)
+    assert rows.tolist() == [[2, 1, 1, 0, 2, 1], [2, 2, 1, 1, 0, 0], [0, 0, 1, 1, 0, 0], [1, 0, 1, 0, 1, 0]]
+    found = {name: float(metric(rows.sum(axis=0))) for name, metric in TREE_METRICS.items()}
+    assert found == pytest.approx({"uas": 3 / 5, "las": 1 / 3, "mistake_rate": 2 / 5, "sentence_accuracy": 2 / 4})
+
+
+@plain
+def test_prequential_trees() -> None:
+    X, y = tagged(40)
+    sums = count_arcs(y, DependencyParser(n_features=2**12).test_then_train(X, y)).sum(axis=0)
+    result = evaluate.prequential(DependencyParser(n_features=2**12), (X, y), list(TREE_METRICS))
+    assert result.metrics == pytest.approx({name: float(metric(sums)) for name, metric in TREE_METRICS.items()})
+    assert 0 < result.metrics["las"] < result.metrics["uas"] < 1
+    with pytest.raises(ValueError, match="Known are: uas"):
+        evaluate.prequential(DependencyParser(n_features=2**12), (X, y), "entity_f1")
 
 
 @plain

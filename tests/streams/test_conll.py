@@ -49,6 +49,26 @@ def test_treebanks() -> None:
     assert sentences(TREES, format="conllu", label="DEPREL")[1] == [["root", "obj", "obl"], ["root"]]
 
 
+ROWS = "the DET 2 det\ndog NOUN 0 root\n\n"
+
+
+def test_trees() -> None:
+    """Words with tags, and their arcs; the lines can be written again with other trees, and are as they were but for those."""
+    X, y, _ = sentences(TREES, format="conllu", task="parsing")
+    assert X == [[("vamos", "VERB"), ("nos", "PRON"), ("al mar", "NOUN")], [("#", "SYM")]]
+    assert y == [[(0, "root"), (1, "obj"), (1, "obl")], [(0, "root")]]
+    assert X[0].filled(y[0]) + X[1].filled(y[1]) == TREES + "\n"
+    other = TREES.replace("0\troot", "3\tx").replace("1\tobj", "3\ty:z").replace("1\tobl", "0\troot")
+    assert X[0].filled([(3, "x"), (3, "y:z"), (0, "root")]) == other[: other.index("\n\n") + 2]
+    assert X[0].filled([0, 1, 1]) == X[0].filled(y[0])  # heads alone leave the relations
+    X, y, _ = sentences(ROWS, task="parsing")
+    assert X == [[("the", "DET"), ("dog", "NOUN")]]
+    assert y == [[(2, "det"), (0, "root")]]
+    assert X[0].filled([(0, "root"), (1, "x")]) == "the\tDET\t0\troot\ndog\tNOUN\t1\tx\n\n"
+    X, y, _ = sentences("the DET\ndog NOUN\n", task="parsing", label=False)
+    assert X[0].filled([2, 0]) == "the\tDET\t2\t_\ndog\tNOUN\t0\t_\n\n"
+
+
 def test_endings(tmp_path: Path) -> None:
     path = tmp_path / "trees.conllu.gz"
     path.write_bytes(gzip.compress(TREES.encode()))
@@ -72,6 +92,14 @@ def test_endings(tmp_path: Path) -> None:
         (TREES, {"format": "conllu", "label": "form"}, "may be a tag"),
         ("\n\n", {}, "holds no rows"),
         (BIO, {"drop": ["a"]}, "hold sentences"),
+        (BIO, {"task": "parsing"}, "line 3: 3 columns, and a parser takes 4"),
+        (
+            TREES.replace("0\troot", "_\troot"),
+            {"format": "conllu", "task": "parsing"},
+            "line 4: the head '_' is not the number",
+        ),
+        (TREES, {"format": "conllu", "task": "parsing", "label": "deprel"}, "leave it out"),
+        (ROWS, {"format": "csv", "task": "parsing"}, "trees are in files of sentences"),
     ],
 )
 def test_what_is_wrong(text: Any, options: dict[str, Any], said: str) -> None:

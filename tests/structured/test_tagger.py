@@ -1,59 +1,27 @@
-"""The tagger: decoders against all sequences there are, the promises that all learners keep, and what users may hand in."""
+"""The tagger: decoders against all sequences there are, and what users may hand in."""
 
 from __future__ import annotations
 
-import pickle
-import threading
-from collections.abc import Callable
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
 
 import onepass
 from naive_tags import Tagger, allowed_bio
 from onepass import SequenceTagger
 from onepass.structured import outputs as engine
 from onepass.structured.templates import ATTRIBUTES, TEMPLATES, hashed, table_of
+from sentences import TAGGERS, TAGS, data, dicts, made, text
 from shared import snapshot
 
 plain = pytest.mark.plain
 compiled = pytest.mark.compiled
-
-WORDS = ["the", "a", "dog", "Dog", "cats", "bark", "barks", "3", "3.5", "in", "New", "York", "U.S.", "isn't"]
-TAGS = ["N", "V", "X", "D"]
-
-
-def text(n: int = 30, seed: int = 0, longest: int = 6) -> tuple[list[list[str]], list[list[str]]]:
-    """Random sentences, some empty; tags follow from words for the most part, and come up one after the other."""
-    rng = np.random.default_rng(seed)
-    X = [rng.choice(WORDS, rng.integers(0, longest)).tolist() for _ in range(n)]
-    return X, [[TAGS[(len(word) + (rng.random() < 0.2)) % 4] for word in x] for x in X]
-
-
-def dicts(X: list[list[str]]) -> list[list[dict[str, Any]]]:
-    """Features by name: text, numbers, lists and dicts."""
-    return [
-        [{"w": word, "n": len(word), "ends": [word[-1:], word[-2:]], "first": {"up": word[:1].isupper()}} for word in x]
-        for x in X
-    ]
-
-
-FORMS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
-    "words": (list, {"templates": "tags"}),
-    "dicts": (dicts, {}),
-}
-both = pytest.mark.parametrize("form", FORMS)
-
-
-def made(form: str, **options: Any) -> SequenceTagger:
-    return SequenceTagger(**{"random_state": 0, **FORMS[form][1], **options})
-
+both = pytest.mark.parametrize("form", TAGGERS)
+GIVEN: dict[str, Any] = {"words": list, "dicts": dicts}  # how each form takes sentences
 
 # --- decoders ---
 
@@ -201,86 +169,6 @@ def test_constraints_while_learning() -> None:
 # --- the promises ---
 
 
-@plain
-@both
-@pytest.mark.parametrize(
-    "options", [{}, {"average": None, "rule": "AROW"}, {"average": 10.0, "dtype": "float32"}, {"order": 2}], ids=str
-)
-def test_cuts_do_not_matter(form: str, options: dict[str, Any]) -> None:
-    X, y = text()
-    X = FORMS[form][0](X)
-    whole = made(form, **options)
-    told = whole.test_then_train(X, y)
-    for places in ([], range(1, len(X)), [1, 7, 8, 20]):
-        model, answers = made(form, **options), []
-        for a, b in pairwise([0, *places, len(X)]):
-            answers += model.test_then_train(X[a:b], y[a:b])
-        assert snapshot(model) == snapshot(whole)
-        assert answers == told
-    single, answers = made(form, **options), []
-    for x, tags in zip(X, y, strict=True):
-        answers.append(single.predict_one(x))
-        single.learn_one(x, tags)
-    assert snapshot(single) == snapshot(whole)
-    assert answers == told
-
-
-@compiled
-@plain
-@both
-def test_compiled_cuts(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y = text(40, longest=12)
-    X = FORMS[form][0](X)
-    whole = made(form)
-    told = whole.test_then_train(X, y)
-    monkeypatch.setattr(engine, "BLOCK", 3)
-    monkeypatch.setattr(engine, "COPIED_ALWAYS", 0)  # in place, where the state is larger than the data
-    model, answers = made(form), []
-    for x, tags in zip(X, y, strict=True):
-        answers.append(model.predict_one(x))
-        model.learn_one(x, tags)
-    assert snapshot(model) == snapshot(whole)
-    assert answers == told
-
-
-@plain
-@both
-def test_fit_is_passes(form: str) -> None:
-    X, y = text()
-    X = FORMS[form][0](X)
-    model = made(form, shuffle=False).fit(X, y)
-    other = made(form).partial_fit(X, y, classes=TAGS)
-    other._state.grow_classes, other._state.n_iter = True, 1
-    assert snapshot(model) == snapshot(other)
-    model = made(form, shuffle=False, max_iter=3, classes=TAGS).fit(X, y)
-    other = made(form, classes=TAGS)
-    for _ in range(3):
-        other.partial_fit(X, y)
-    assert snapshot(model) == snapshot(other)
-    assert model.n_iter_ == 3
-    assert model.t_ == 3 * len(X)
-    again = [made(form, max_iter=2, random_state=7).fit(X, y) for _ in range(2)]
-    assert snapshot(again[0]) == snapshot(again[1]) != snapshot(made(form, max_iter=2, random_state=8).fit(X, y))
-
-
-@plain
-@both
-@pytest.mark.parametrize("way", ["file", "pickle", "copy"])
-def test_going_on_is_never_having_stopped(form: str, way: str, tmp_path: Path) -> None:
-    X, y = text()
-    X = FORMS[form][0](X)
-    options: Any = {"rule": "AROW", "order": 2}
-    whole, model = made(form, **options).partial_fit(X, y), made(form, **options).partial_fit(X[:9], y[:9])
-    if way == "file":
-        model.save(tmp_path / "model.onepass")
-        model = onepass.load(tmp_path / "model.onepass")
-    else:
-        model = pickle.loads(pickle.dumps(model)) if way == "pickle" else model.copy()
-    model.partial_fit(X[9:], y[9:])
-    assert snapshot(model) == snapshot(whole)
-    assert model.predict(X) == whole.predict(X)
-
-
 BAD: dict[str, tuple[Any, Any, str]] = {
     "more tags": ([["a"]], [["N", "V"]], "has 1 words and 2 tags"),
     "fewer sentences": ([["a"], ["b"]], [["N"]], "sentences, and outputs"),
@@ -308,8 +196,7 @@ def test_bad_input_changes_nothing(bad: str, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(engine, "COPIED_ALWAYS", 0)
     form = "words" if bad in BAD else "dicts"
     X, y, said = (BAD if bad in BAD else BAD_DICTS)[bad]
-    good_X, good_y = text(5)
-    good_X = FORMS[form][0](good_X)
+    good_X, good_y = data(form, 5)
     model = made(form).partial_fit(good_X, good_y)
     before = snapshot(model)
     together = [*good_X, *X] if isinstance(X, list) and y is not None else X
@@ -344,7 +231,8 @@ def test_words_must_be_text() -> None:
 @both
 def test_labels_come(form: str) -> None:
     """A label exists from the sentence that brings it, before it nothing can be told; without leave it is refused."""
-    first = FORMS[form][0]([["the"], ["dog", "barks"]])
+    first: Any = [["the"], ["dog", "barks"]]
+    first = dicts(first) if form == "dicts" else first
     model = made(form)
     assert model.predict_one(first[1]) == [None, None]
     with pytest.raises(NotFittedError):
@@ -365,34 +253,9 @@ def test_labels_come(form: str) -> None:
 
 @plain
 @both
-def test_weights(form: str) -> None:
-    X, y = text()
-    X = FORMS[form][0](X)
-    options: Any = {"variant": "I", "C": 0.05}
-    model, other = made(form, **options), made(form, **options)
-    weights = np.arange(len(X)) % 3 / 2
-    told = model.test_then_train(X, y, sample_weight=weights)
-    for t in range(len(X)):
-        assert told[t] == other.predict_one(X[t])
-        if weights[t]:
-            other.learn_one(X[t], y[t], weights[t])
-    assert snapshot(model) == snapshot(other)
-    assert model.t_ == np.count_nonzero(weights)
-    heavy = made(form, **options).partial_fit(X, y, sample_weight=np.full(len(X), 2.0))
-    assert np.array_equal(heavy.coef_, made(form, variant="I", C=0.1).partial_fit(X, y).coef_)
-    with pytest.raises(ValueError, match="only be 0 or 1"):
-        made(form).partial_fit(X, y, sample_weight=weights)
-    nothing = made(form)
-    nothing.learn_one(X[1], y[1], 0.0)
-    assert nothing._state is None
-
-
-@plain
-@both
 def test_growing_may_be_forbidden(form: str) -> None:
     """Then the first call tells which features and labels there are; those that come later count for nothing, or are refused."""
-    X, y = text(20)
-    X = FORMS[form][0](X)
+    X, y = data(form, 20)
     model = made(form, grow=False).partial_fit(X[:10], y[:10])
     n, labels = model.n_features_in_, model.classes_.tolist()
     assert n == made(form, grow=False, shuffle=False).fit(X[:10], y[:10]).n_features_in_
@@ -445,52 +308,6 @@ def test_the_order_of_a_dict_does_not_matter() -> None:
 
 
 @plain
-def test_readers_in_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a reader gets is what some whole version of the model would say."""
-    monkeypatch.setattr(engine, "COPIED_ALWAYS", 0)
-    X, y = text(60)
-    model, stop, seen = made("words").partial_fit(X[:2], y[:2]), threading.Event(), []
-    versions = [model.predict(X[:5])]
-
-    def read() -> None:
-        while not stop.is_set():
-            seen.append(model.predict(X[:5]))
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    for x, tags in zip(X[2:], y[2:], strict=True):
-        model.learn_one(x, tags)
-        versions.append(model.predict(X[:5]))
-    stop.set()
-    reader.join()
-    assert seen
-    assert all(one in versions for one in seen)
-
-
-@plain
-def test_an_error_or_ctrl_c_within_a_call_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y = text()
-    model = made("words").partial_fit(X[:9], y[:9])
-    before, told = snapshot(model), model.predict(X)
-    monkeypatch.setattr(engine, "BLOCK", 4)
-    runs, run = [], SequenceTagger._run
-
-    def interrupted(self: Any, *arguments: Any) -> None:
-        run(self, *arguments)
-        runs.append(1)
-        if len(runs) == 2:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(SequenceTagger, "_run", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        model.partial_fit(X[9:], y[9:])
-    assert snapshot(model) == before
-    assert model.predict(X) == told
-    model.partial_fit(X[9:], y[9:])
-    assert snapshot(model) == snapshot(made("words").partial_fit(X, y))
-
-
-@plain
 def test_features_that_came_to_nothing() -> None:
     """Keys that a failed call has numbered do not matter to later ones, nor to those who read meanwhile."""
     X, y = text()
@@ -513,16 +330,6 @@ def test_single_precision() -> None:
     assert model.score(X, y) > 0.7
     with pytest.raises(ValueError, match="must be less than"):
         made("dicts", dtype="float32").learn_one([{"a": 1e12}], ["N"])
-
-
-@plain
-def test_scikit_learn() -> None:
-    X, y = text(40)
-    model = made("words", random_state=0)
-    assert clone(model).get_params() == model.get_params()
-    search = GridSearchCV(model, {"max_iter": [1, 3], "rule": ["PA", "perceptron"]}, cv=2).fit(X, y)
-    assert search.best_score_ > 0.5
-    assert "templates='words'" not in repr(model)
 
 
 # --- templates ---
@@ -595,7 +402,7 @@ def test_ties(T: int) -> None:
     for seed in range(20):
         W[:] = np.random.default_rng(seed).integers(0, 1 + seed % 3, W.shape)
         scores = all_scores(model, x)
-        assert model.predict_one(x) == list(max(twin.outputs(T), key=scores.__getitem__))
+        assert model.predict_one(x) == list(max(twin.outputs(x), key=scores.__getitem__))
         (several,) = model.predict_n_best([x], 5)
         assert several[0][1] == max(scores.values())
         assert len({tuple(tags) for tags, _ in several}) == min(5, 4**T)
@@ -606,7 +413,7 @@ def test_ties(T: int) -> None:
 @both
 def test_empty_sentences(form: str) -> None:
     X, y = text()
-    model = made(form, rule="AROW").partial_fit([[], *FORMS[form][0](X)], [[], *y])
+    model = made(form, rule="AROW").partial_fit([[], *GIVEN[form](X)], [[], *y])
     assert model.t_ == len(X) + 1
     assert model.predict([[]]) == [[]]
     assert model.predict([]) == []
@@ -616,7 +423,7 @@ def test_empty_sentences(form: str) -> None:
         assert [sure.tolist() for sure in model.predict_confidence([[]], method)] == [[]]
     assert model.decision_function([[]]).tolist() == [np.inf]
     assert np.isnan(model.score([[]], [[]]))
-    X = [[], *FORMS[form][0](X)]
+    X = [[], *GIVEN[form](X)]
     assert model.score(X, model.predict(X)) == 1
 
 
@@ -643,10 +450,10 @@ STRANGE = [
 def test_strange_words(form: str, tmp_path: Path) -> None:
     """Forms may hold blanks; marks that are composed or not, and letters that grow when they are made small, are what they are."""
     X, y = [[word] for word in STRANGE], [[f"T{i:02}"] for i in range(len(STRANGE))]
-    model = made(form, max_iter=30).fit(FORMS[form][0](X), y)
-    assert model.predict(FORMS[form][0](X)) == y
+    model = made(form, max_iter=30).fit(GIVEN[form](X), y)
+    assert model.predict(GIVEN[form](X)) == y
     model.save(tmp_path / "model")
-    assert onepass.load(tmp_path / "model").predict(FORMS[form][0](X)) == y
+    assert onepass.load(tmp_path / "model").predict(GIVEN[form](X)) == y
 
 
 @plain
@@ -654,7 +461,7 @@ def test_strange_words(form: str, tmp_path: Path) -> None:
 def test_a_sentence_is_one_step_of_an_average(form: str) -> None:
     """However many words it has: the average is the mean over sentences, those that change nothing too."""
     X, y = text(12)
-    X = FORMS[form][0](X)
+    X = GIVEN[form](X)
     model, plain = made(form, average="uniform", classes=TAGS), made(form, average=None, classes=TAGS)
     model.partial_fit(X, y)
     total = np.zeros(model.coef_.shape)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from onepass.cli.models import MIXED, NUMBERS, SENTENCES, SPARSE, STAGES
+from onepass.cli.models import LEARNERS_OF_SENTENCES, MIXED, NUMBERS, SENTENCES, SPARSE, STAGES
 from onepass.cli.output import is_verbose
 
 FILLS: dict[str, str | float] = {"mean": "mean", "zero": 0.0}  # what --missing fills in
@@ -28,11 +28,14 @@ def opened(data: str, task: str | None, options: dict[str, Any]) -> Any:
     given["text"] = [*options["text"], *given.pop("categories"), *given.pop("encode")]
     if options["missing"] in FILLS:
         given["missing"] = "keep"
-    if task == "tagging":
+    if task in LEARNERS_OF_SENTENCES:
         if kind not in OF_SENTENCES:
-            raise click.UsageError(f"A tagger takes sentences, and {data} is {kind}: say --format conll or conllu if they are.")
+            learner = LEARNERS_OF_SENTENCES[task]
+            raise click.UsageError(
+                f"A {learner} takes sentences, and {data} is {kind}: say --format conll or conllu if they are."
+            )
         given |= {"features": None, "drop": ()}
-        task = None
+        task = None if task == "tagging" else task
     elif kind in (*TABLES, *OBJECTS):
         given["features"] = None
     elif isinstance(options["label"], IfThere):  # of the table that the model was learned from

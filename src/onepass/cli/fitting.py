@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from onepass.cli.models import MIXED, NUMBERS, SPARSE
 from onepass.evaluate.feeding import has_strings, rows_for, steps_of
-from onepass.evaluate.sequences import GIVEN, SENTENCE_METRICS, count
+from onepass.evaluate.sequences import GIVEN, SENTENCE_METRICS, TREE_METRICS, count, count_arcs
 from onepass.stages.dates import LOOKS_LIKE_A_DATE
 from onepass.streams import Chunk
 
@@ -92,6 +92,9 @@ class Errors:
         if self.task == "tagging":
             self._counted += count(y, predicted).sum(axis=0)
             return
+        if self.task == "parsing":
+            self._counted += count_arcs(y, predicted).sum(axis=0)
+            return
         if self.task == "classification":
             same_kind = (y.dtype.kind in "US") == (predicted.dtype.kind in "US")
             self._mistakes += int((y != predicted).sum()) if same_kind else len(y)
@@ -101,13 +104,16 @@ class Errors:
             self._squared += float(error @ error)
 
     def metrics(self) -> dict[str, float]:
-        """The error rate of a classifier, and of a tagger that of words, and F1 if there are entities; MAE and RMSE of a regressor."""
+        """The error rate of a classifier, and of a tagger that of words, and F1 if there are entities; UAS and LAS of a parser; MAE and
+        RMSE of a regressor."""
         if self.task == "tagging":
             f1 = {"entity_f1": SENTENCE_METRICS["entity_f1"](self._counted)} if self._counted[GIVEN] else {}
             return {
                 "error": float(SENTENCE_METRICS["mistake_rate"](self._counted)),
                 **{name: float(v) for name, v in f1.items()},
             }
+        if self.task == "parsing":
+            return {name: float(TREE_METRICS[name](self._counted)) for name in ("uas", "las")}
         if self.task == "classification":
             return {"error": self._mistakes / self.examples}
         return {"mae": self._absolute / self.examples, "rmse": float(np.sqrt(self._squared / self.examples))}

@@ -43,6 +43,7 @@ METRICS = {
     "classification": ["mistake_rate"],
     "regression": ["mae", "rmse"],
     "tagging": ["mistake_rate", "entity_f1"],  # the second where there are entities
+    "parsing": ["uas", "las"],
 }
 DECIDED = {
     "learner": "--learner",
@@ -123,8 +124,9 @@ def learn(
     """Learn from DATA in one pass, and show how well each example was predicted before it was learned from.
 
     DATA is a file of LIBSVM text, CSV, TSV, Parquet, JSON lines or .npz, plain or compressed; - is standard input. Tables may hold
-    numbers, categories, dates and sentences, and may lack values. Files of words with tags (.conll, .conllu) are learned by a tagger.
-    Files of strings, trees or graphs (.strings, .trees, .graphs) have one a line, behind its label and a tab.
+    numbers, categories, dates and sentences, and may lack values. Files of words with tags (.conll, .conllu) are learned by a tagger,
+    and their trees by --learner parser. Files of strings, trees or graphs (.strings, .trees, .graphs) have one a line, behind its label
+    and a tab.
     """
     import onepass
     from onepass import evaluate

@@ -44,7 +44,7 @@ STAGES = {
 }
 KEPT = ("subsequences", "subset-trees", "partial-trees", "random-walks")  # which a kernel learner keeps and compares
 KEPT_AT_MOST = 1000
-TAGGERS = ("tagger", "SequenceTagger")
+LEARNERS_OF_SENTENCES = {"tagging": "tagger", "parsing": "parser"}  # by task
 HASHED = 2**18  # columns for what is not a number
 FEW = 100  # distinct whole numbers that may still be classes
 MANY_LABELS, OFTEN = 200, 10  # so many labels, and each but so many times: are these the classes?
@@ -125,10 +125,14 @@ def short_names() -> dict[str, tuple[str, dict[str, Any]]]:
 
 def find(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The classes that a name means, by task, and the settings that it stands for."""
-    if name in TAGGERS:
+    if name in ("tagger", "SequenceTagger"):
         from onepass import SequenceTagger
 
         return {"tagging": SequenceTagger}, {}
+    if name in ("parser", "DependencyParser"):
+        from onepass import DependencyParser
+
+        return {"parsing": DependencyParser}, {}
     families, short = offered(), short_names()
     classes = {cls.__name__: {task: cls} for family in families.values() for task, cls in family.items()}
     if name in classes:
@@ -151,7 +155,9 @@ def class_for(name: str, task: str) -> Any:
     """The class that a name means for a task."""
     classes, _ = find(name)
     if task not in classes:
-        hint = "; files of sentences end in .conll or .conllu, or say --format" if "tagging" in classes else ""
+        hint = (
+            "; files of sentences end in .conll or .conllu, or say --format" if classes.keys() & LEARNERS_OF_SENTENCES else ""
+        )
         raise click.UsageError(f"{name} is for {next(iter(classes))}, not for {task}{hint}.")
     return classes[task]
 
@@ -210,7 +216,7 @@ def decided_task(y: Any, said: str | None, known: str | None, what: str) -> str:
     import numpy as np
 
     task = said or known or task_of(y)
-    if task == "tagging":
+    if task in LEARNERS_OF_SENTENCES:
         return task
     distinct = len(np.unique(y))
     counted = f"{distinct:,} different values in the first {len(y):,} rows"
@@ -244,10 +250,10 @@ def task_of_model(model: Any) -> str:
     """What a model has learned."""
     from sklearn.base import is_classifier
 
-    from onepass import SequenceTagger
+    from onepass import DependencyParser, SequenceTagger
 
-    if isinstance(model, SequenceTagger):
-        return "tagging"
+    if isinstance(model, SequenceTagger | DependencyParser):
+        return "tagging" if isinstance(model, SequenceTagger) else "parsing"
     return "classification" if is_classifier(model) else "regression"
 
 
@@ -262,8 +268,8 @@ def resolved(name: str, kind: str, task: str) -> str:
     """The learner that a name means for data of a kind; "auto" means one that does well on most of it."""
     if name != AUTO:
         return name
-    if task == "tagging":
-        return "tagger"
+    if task in LEARNERS_OF_SENTENCES:
+        return LEARNERS_OF_SENTENCES[task]
     if kind in KEPT:
         return "kernelpa"
     if task == "classification":
@@ -298,7 +304,7 @@ def build(
     given, stage = find(name)[1] | (settings or {}), stage_of(kind)
     if task == "tagging":
         given = {"templates": "tags"} | given
-    if (task == "tagging" or stage is not None) and scale not in ("auto", "none"):
+    if (task in LEARNERS_OF_SENTENCES or stage is not None) and scale not in ("auto", "none"):
         raise click.UsageError(f"{'Sentences' if stage is None else 'Objects'} are not scaled; leave --scale out.")
     parameters = inspect.signature(cls).parameters
     if kind in KEPT:

@@ -84,10 +84,10 @@ class Metric(click.ParamType):
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> str:
         """The name, if there is such a metric."""
         from onepass.evaluate.metrics import PER_LABEL
-        from onepass.evaluate.sequences import SENTENCE_METRICS
+        from onepass.evaluate.sequences import SENTENCE_METRICS, TREE_METRICS
         from onepass.evaluate.tally import NAMES
 
-        known = list(dict.fromkeys([*(name for names in NAMES.values() for name in names), *SENTENCE_METRICS]))
+        known = list(dict.fromkeys([*(name for names in NAMES.values() for name in names), *SENTENCE_METRICS, *TREE_METRICS]))
         name, _, label = value.partition("[")
         if value not in known and not (name in PER_LABEL and label.endswith("]")):
             self.fail(f"there is no metric {value!r}; known are {', '.join(known)}", parameter, context)

@@ -43,7 +43,7 @@ def predict(
     **options: Any,
 ) -> None:
     """Predict each example of DATA with a saved MODEL, and print one line for each; of a sentence, one for each word, with its tag
-    behind a tab, and how sure that is with --scores.
+    behind a tab, and how sure that is with --scores. A parser fills the tree of each sentence into the lines of DATA.
 
     The model knows its columns and its label. --proba takes a model of `onepass learn --proba`. If the data has labels, the error of
     the predictions is printed on standard error.
@@ -57,6 +57,8 @@ def predict(
     task = task_of_model(learned)
     if scores and task == "regression":
         raise click.UsageError("--scores is for classifiers; a regressor predicts its score.")
+    if scores and task == "parsing":
+        raise click.UsageError("--scores is for classifiers and taggers.")
     if proba and scores:
         raise click.UsageError("--scores and --proba contradict each other.")
     if proba and not hasattr(learned, "predict_proba"):
@@ -75,6 +77,8 @@ def predict(
             if task == "tagging":
                 sure = learned.predict_confidence(X) if scores else None
                 file.writelines(_sentence(*parts) for parts in zip(X, predicted, sure or [None] * len(X), strict=True))
+            elif task == "parsing":
+                file.writelines(sentence.filled(tree) for sentence, tree in zip(X, predicted, strict=True))
             else:
                 values = predicted if answer is None else answer(X)
                 file.writelines(f"{plain(value)}\n" for value in values.tolist())

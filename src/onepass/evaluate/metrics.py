@@ -21,11 +21,11 @@ Array = NDArray[Any]
 HITS, TRUE, PREDICTED = 0, 1, 2
 
 PER_CENT = frozenset(
-    {"mistake_rate", "accuracy", "balanced_accuracy", "sentence_accuracy", "entity_f1"}
+    {"mistake_rate", "accuracy", "balanced_accuracy", "sentence_accuracy", "entity_f1", "uas", "las"}
 )  # how people read these
 BEST_IS_HIGH = frozenset(
     {"accuracy", "balanced_accuracy", "kappa", "f1", "recall", "precision", "auc", "r2"}
-    | {"sentence_accuracy", "entity_f1", "entity_precision", "entity_recall"}
+    | {"sentence_accuracy", "entity_f1", "entity_precision", "entity_recall", "uas", "las"}
 )
 
 

@@ -122,7 +122,7 @@ def prequential(
     stream : (X, y), or an iterable
         A pair of arrays; chunks with `.X` and `.y`, as `onepass.streams.open` yields them, or pairs (X, y); or pairs (x, y) of
         a dict of features and its label, as river has them. X is an array, a CSR matrix, a data frame or a list of dicts; for a
-        tagger, X and y are lists of sentences and of their tags.
+        tagger or a parser, X and y are lists of sentences and of their tags or trees.
     metrics : str, object, or a list of them, optional
         "accuracy", "mistake_rate", "balanced_accuracy", "kappa", "f1" (of the second of two classes; where there are more, the
         mean over them); "recall" and "precision", a figure a class, as "recall[spam]", or those of one class by that very name;
@@ -132,8 +132,9 @@ def prequential(
         `update(y_true, y_pred)` and `get()`, which are given labels, or, where `requires_labels` is False as it is of river's
         LogLoss and ROCAUC, a dict of probabilities by label. Of a tagger: "accuracy" and "mistake_rate" of words,
         "sentence_accuracy", and of entities, as conlleval and seqeval count them, "entity_f1", "entity_precision" and
-        "entity_recall". The mistake rate, or the MAE for regression, if not given. NaN is what has no value, as the recall of a
-        class that has not occurred.
+        "entity_recall". Of a parser: "uas" and "las", the shares of words with the right head, and with the right head and
+        relation, without what follows a colon; "mistake_rate" of heads, "sentence_accuracy" of trees. The mistake rate, or the
+        MAE for regression, if not given. NaN is what has no value, as the recall of a class that has not occurred.
     window : int, optional
         Also compute the metrics of windows of this many examples. Windows do not overlap: one ends where the next begins. The
         last may have fewer examples.

@@ -1,7 +1,9 @@
-"""Evaluation of taggers: words, sentences and entities, counted as they are predicted, before they are learned from.
+"""Evaluation of taggers and parsers: words, sentences, entities and arcs, counted as they are predicted, before they are learned from.
 
 An entity is a run of words whose tags are B-x, I-x, I-x, ...; an I-x that follows another type, or no entity, begins one as well.
-That is how conlleval and the default of seqeval count.
+That is how conlleval and the default of seqeval count. Of trees, UAS is the share of words with the right head, and LAS that of words
+with the right head and relation. As is usual with Universal Dependencies, punctuation counts, and what follows the colon of a relation
+does not.
 """
 
 from __future__ import annotations
@@ -9,15 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from onepass.evaluate.metrics import Array, share
 from onepass.evaluate.tally import Curve, Tally, _Sums, _Track
+from onepass.structured import DependencyParser
 
-# What is counted of a sentence.
+# What is counted of a sentence; RELATED: words whose relation is known, ARCS: those of them with the right head and relation.
 WORDS, RIGHT, SENTENCES, WHOLE, HITS, FOUND, GIVEN = range(7)
+RELATED, ARCS = HITS, FOUND
 PIECE = 1024  # sentences that are learned from in one call
 
 
@@ -50,6 +54,26 @@ def count(true: Iterable[Sequence[Any]], predicted: Iterable[Sequence[Any]]) -> 
     return np.array(rows, np.int64).reshape(-1, 7)
 
 
+def count_arcs(true: Iterable[Sequence[Any]], predicted: Iterable[Sequence[Any]]) -> Array:
+    """What metrics need of each tree: (sentences, 6)."""
+    rows = []
+    for given, told in zip(true, predicted, strict=True):
+        right = related = arcs = 0
+        for one, other in zip(given, told, strict=True):
+            (head, relation), (guess, called) = _arc(one), _arc(other)
+            right += head == guess
+            related += relation is not None
+            arcs += head == guess and relation is not None and relation == called
+        rows.append((len(given), right, 1, right == len(given), related, arcs))
+    return np.array(rows, np.int64).reshape(-1, 6)
+
+
+def _arc(one: Any) -> tuple[Any, str | None]:
+    """A head and the relation to it, without what follows a colon; None if there is none."""
+    head, relation = one if isinstance(one, tuple | list) else (one, None)
+    return head, None if relation is None else relation.partition(":")[0]
+
+
 def _quotient(above: int, *below: int) -> Callable[[Array], Array]:
     def of(sums: Array) -> Array:
         return share(len(below) * sums[..., above], np.sum([sums[..., part] for part in below], axis=0))
@@ -67,6 +91,24 @@ SENTENCE_METRICS: dict[str, Callable[[Array], Array]] = {
 }
 
 
+TREE_METRICS: dict[str, Callable[[Array], Array]] = {
+    "uas": _quotient(RIGHT, WORDS),
+    "las": _quotient(ARCS, RELATED),
+    "mistake_rate": lambda sums: 1 - _quotient(RIGHT, WORDS)(sums),
+    "sentence_accuracy": _quotient(WHOLE, SENTENCES),
+}
+
+
+class Counting(NamedTuple):
+    """How outputs of a kind are counted, and what follows from that."""
+
+    of: Callable[[Iterable[Sequence[Any]], Iterable[Sequence[Any]]], Array]
+    metrics: dict[str, Callable[[Array], Array]]
+
+
+TAGS, TREES = Counting(count, SENTENCE_METRICS), Counting(count_arcs, TREE_METRICS)
+
+
 class _Outputs(_Sums):
     def sums(self, block: Mapping[str, Array], starts: Array, given: Any) -> Array:
         return np.add.reduceat(block["outputs"], starts, axis=0)
@@ -75,13 +117,13 @@ class _Outputs(_Sums):
 class SentenceTally(Tally):
     """Collects what was counted of sentences, and keeps the metrics that were asked for."""
 
-    def __init__(self, metrics: Iterable[str], points: int, window: int | None) -> None:
+    def __init__(self, metrics: Iterable[str], points: int, window: int | None, counting: Counting = TAGS) -> None:
         super().__init__([], None, False, points, window)
         self._asked = list(dict.fromkeys(metrics))
         for name in self._asked:
-            if name not in SENTENCE_METRICS:
-                raise ValueError(f"There is no metric {name!r} for sentences. Known are: {', '.join(SENTENCE_METRICS)}.")
-        kinds: Any = [(_Outputs, {name: SENTENCE_METRICS[name] for name in self._asked})]
+            if name not in counting.metrics:
+                raise ValueError(f"There is no metric {name!r} for sentences. Known are: {', '.join(counting.metrics)}.")
+        kinds: Any = [(_Outputs, {name: counting.metrics[name] for name in self._asked})]
         self._total = _Track(kinds, {}, points)
         self._recent = None if window is None else _Track(kinds, {}, points, window)
 
@@ -104,14 +146,15 @@ def run(
     """Predict sentences, count, and learn from them: the metrics, the curves, the number of sentences, the seconds that the model took
     and the updates that it made."""
     asked = ["mistake_rate"] if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
-    tally = SentenceTally(asked, points, window)
+    counting = TREES if isinstance(model, DependencyParser) else TAGS
+    tally = SentenceTally(asked, points, window, counting)
     updates, seconds = getattr(model, "updates_", 0), 0.0
     for X, y in _parts(stream):
         fresh = not hasattr(model, "t_")
         start = perf_counter()
         told = model.test_then_train(X, y, classes=classes if fresh else None)
         seconds += perf_counter() - start
-        tally.count(count(y, told))
+        tally.count(counting.of(y, told))
         if callback is not None and tally.n:
             callback(tally.n, tally.metrics())
     if not (tally.n or tally._filled):
@@ -121,7 +164,7 @@ def run(
 
 
 def _parts(stream: Any) -> Iterable[tuple[Any, Any]]:
-    """Sentences and their tags, some at a time: of two lists, of chunks, or of pairs of a sentence and its tags."""
+    """Sentences and their outputs, some at a time: of two lists, of chunks, or of pairs of a sentence and its output."""
     if isinstance(stream, tuple):
         X, y = map(list, stream)
         if len(X) != len(y):

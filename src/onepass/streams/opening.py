@@ -40,7 +40,7 @@ SENTENCES = ("conll", "conllu")
 OBJECTS = tuple(objects.READERS)
 FORMATS = ("libsvm", *TABLES, "npz", *SENTENCES, *OBJECTS)
 WORKERS = min(2, os.cpu_count() or 1)  # that parse: two are enough to keep a learner busy
-TASKS = (None, "classification", "regression")
+TASKS = (None, "classification", "regression", "parsing")
 
 
 def open(
@@ -86,8 +86,10 @@ def open(
     features : int, optional
         The number of columns of X. Not for tables with strings, which stay frames, for a model that begins with
         `onepass.Hasher`. By default LIBSVM chunks are as wide as the largest index so far.
-    task : "classification" or "regression", optional
-        For regression, the labels of a table are read as float64 from the start, and strings are refused.
+    task : "classification", "regression" or "parsing", optional
+        For regression, the labels of a table are read as float64 from the start, and strings are refused. For parsing, sentences are
+        lists of words with their tags, and labels are lists of pairs (head, relation): the columns UPOS, HEAD and DEPREL of "conllu",
+        the second and the last two of "conll".
     threads : bool
         Read and parse in other threads, a few chunks ahead; LIBSVM text in two of them.
     zero_based : bool
@@ -131,7 +133,7 @@ def open(
     if features is not None and features < 1:
         raise ValueError(f"features={features}: it must be at least 1")
     if task not in TASKS:
-        raise ValueError(f"task={task!r}: it must be 'classification' or 'regression'")
+        raise ValueError(f"task={task!r}: it must be 'classification', 'regression' or 'parsing'")
     if format is not None and format not in FORMATS:
         raise ValueError(f"format={format!r}: it must be one of {', '.join(FORMATS)}")
     if missing not in tables.MISSING:
@@ -160,10 +162,12 @@ def open(
     if kind in ("libsvm", "npz"):
         _refuse_columns(label, drop, f"{kind} files")
     if kind in SENTENCES:
-        if drop or features is not None or task is not None:
+        if drop or features is not None or task not in (None, "parsing"):
             raise ValueError(f"{kind} files hold sentences: drop, features and task are for tables")
-        columns = conll.Conllu(place.name, label) if kind == "conllu" else conll.Conll(place.name, label)
-        about.update(label=None if columns.label is False else columns.label)
+        columns = conll.form_of(kind, place.name, label, task == "parsing")
+        about.update(label=None if columns.label is False or columns.keeps_lines else columns.label)
+    elif task == "parsing":
+        raise ValueError(f"{place.name} is {kind}: trees are in files of sentences, conll or conllu")
 
     if kind in OBJECTS and (drop or features is not None or label not in (None, False)):
         raise ValueError(f"{kind} files have an object a line behind its label: label, drop and features are for tables")

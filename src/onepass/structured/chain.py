@@ -248,6 +248,6 @@ def run_marginals(model: Any, average: Any, X: Any, out: Any) -> Any:
     spare, d = np.empty_like(parts), desk(p, X, 1, False)
     for t in range(len(X.offsets) - 1):
         x = row(X, t)
-        n = weigh(p, x, parts)
-        shown = seen(average, x, parts[:n], spare[:n])
+        weigh(p, x, parts)
+        shown = seen(average, x, parts, spare)
         max_marginals(allowed(p, shown, d), nodes_of(p, x, shown), d.best, out[X.offsets[t] : X.offsets[t + 1]])

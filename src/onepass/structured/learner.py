@@ -35,21 +35,14 @@ class StructuredLearner(OutputLearner):
         assert classes is not None
         return classes
 
-    @property
-    def coef_(self) -> Array:
-        """The weights that predict: a row a label, a column a feature."""
-        state = self._attribute("coef_")
-        return self._averaged(state, "W")[1 : state.n_features + 1].T.copy()
-
-    @property
-    def intercept_(self) -> Array:
-        """The weights of the constant feature that predict, one a label."""
-        return self._averaged(self._attribute("intercept_"), "W")[0].copy()
-
     # --- predicting ---
 
     def _told(self, examples: Any, state: State) -> list[Any]:
-        return super()._told(examples, state) if self._bind(state).labels else self._foretold(examples)
+        return super()._told(examples, state) if self._can_tell(state) else self._foretold(examples)
+
+    def _can_tell(self, state: State) -> bool:
+        """Whether there is anything to predict."""
+        return bool(self._bind(state).labels)
 
     def _spelled(self, out: Array, examples: Any, labels: list[Any]) -> list[Any]:
         words = [labels[k] for k in out.tolist()]

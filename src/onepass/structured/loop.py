@@ -14,7 +14,7 @@ from onepass.compiled.rows import row
 from onepass.compiled.rules import PASSIVE
 from onepass.compiled.verb import verb
 from onepass.structured.problem import decode, decode_several, desk, extent, value, weigh
-from onepass.structured.rules import room, teach
+from onepass.structured.rules import Structured, room, teach
 
 
 @verb(0)
@@ -30,13 +30,34 @@ def _(average: Any, x: Any, parts: Any, spare: Any) -> Any:
 @seen.form(Lazy)
 def _(average: Any, x: Any, parts: Any, spare: Any) -> Any:
     """Scores are linear in the weights, and the average is w - c q (`compiled/average.py`)."""
-    weigh(average.lag, x, spare)
     factor = parts.dtype.type(average.clock[FACTOR])
-    for i in range(len(parts)):
+    for i in range(weigh(average.lag, x, spare)):
         now, lag = parts[i], spare[i]
         for k in range(len(now)):
             lag[k] = now[k] - factor * lag[k]
     return spare
+
+
+@verb(0)
+def prepare(model: Any, x: Any, s: Any) -> None:
+    """Weigh the parts of an example."""
+
+
+@verb(0)
+def foretell(model: Any, average: Any, x: Any, s: Any, z: Any) -> Any:
+    """z = the best output as the outside sees it, after `prepare`; whether its score is a number."""
+
+
+@prepare.form(Structured)
+def _(model: Any, x: Any, s: Any) -> Any:
+    weigh(model.problem, x, s.parts)
+
+
+@foretell.form(Structured)
+def _(model: Any, average: Any, x: Any, s: Any, z: Any) -> Any:
+    parts = seen(average, x, s.parts, s.spare)
+    decode(model.problem, x, parts, s.desk, z)
+    return abs(value(model.problem, x, parts, z)) < np.sqrt(np.finfo(s.parts.dtype).max)
 
 
 @entry_point
@@ -44,21 +65,15 @@ def run(model: Any, average: Any, X: Any, Y: Any, gate: Any, out: Any, count: An
     """Predict each example, then learn from it; what was predicted goes to `out`, if it has any place. Returns the number of examples
     done: one whose scores overflow ends the loop before it changes anything."""
     own = room(model, X)
-    own_spare = np.empty_like(own.parts)
-    model, average, X, gate, s, spare = borrowed((model, average, X, gate, own, own_spare))
-    largest = np.sqrt(np.finfo(s.parts.dtype).max)
+    model, average, X, gate, s = borrowed((model, average, X, gate, own))
     before = count[T]
     done, learned, updates = 0, before, count[UPDATES]
     for t in range(len(X.offsets) - 1):
         x = row(X, t)
         start, end = X.offsets[t], X.offsets[t + 1]
-        n = weigh(model.problem, x, s.parts)
-        if len(out) > 0:
-            z = out[start:end]
-            parts = seen(average, x, s.parts[:n], spare[:n])
-            decode(model.problem, x, parts, s.desk, z)
-            if not abs(value(model.problem, x, parts, z)) < largest:
-                break
+        prepare(model, x, s)
+        if len(out) > 0 and not foretell(model, average, x, s, out[start:end]):
+            break
         share = weight(gate, t, s.step.scores)
         if share > 0:
             moved = teach(model, x, Y[start:end], share, s)
@@ -70,7 +85,7 @@ def run(model: Any, average: Any, X: Any, Y: Any, gate: Any, out: Any, count: An
         done += 1
     if learned != before:
         count[T], count[UPDATES] = learned, updates
-    keep_alive((own, own_spare))
+    keep_alive(own)
     return done
 
 
@@ -84,8 +99,8 @@ def run_several(model: Any, average: Any, X: Any, outputs: Any, scores: Any) -> 
     spare, d = np.empty_like(parts), desk(model.problem, X, max(k, 2), False)
     for t in range(len(scores)):
         x, start, end = row(X, t), X.offsets[t], X.offsets[t + 1]
-        n = weigh(model.problem, x, parts)
-        shown, found = seen(average, x, parts[:n], spare[:n]), outputs[:, start:end]
+        weigh(model.problem, x, parts)
+        shown, found = seen(average, x, parts, spare), outputs[:, start:end]
         several = decode_several(model.problem, x, shown, found[0], False, d, found)
         scores[t] = np.nan
         for i in range(min(several, k)):

@@ -59,7 +59,7 @@ class Bound:
             self.model = learner._structured(state, arrays["W"], Averaged(arrays["W"].reshape(-1), gap.reshape(-1), clock))
             self.average = Lazy(learner._problem(state, gap), gap.reshape(-1), clock)
         self.count, self.dtype = arrays["count"], state.dtype
-        self.labels: list[Any] = [] if state.classes is None else state.classes.tolist()
+        self.labels: list[Any] = learner._labels(state)
         one = state.dtype.type(1)
         self.learn_all, self.predict_only = Weights(np.empty(0, state.dtype), one), Weights(np.empty(0, state.dtype), 0 * one)
         self._learner = learner
@@ -151,6 +151,10 @@ class OutputLearner(Learner):
     def _flaw(self, state: State) -> str | None:
         """What is wrong with the numbers in a state, if anything."""
         return None
+
+    def _labels(self, state: State) -> list[Any]:
+        """What the numbers of an output stand for."""
+        return [] if state.classes is None else state.classes.tolist()
 
     def _spelled(self, out: Array, examples: Any, labels: list[Any]) -> list[Any]:
         """The outputs of examples, which the loop has as numbers, as users know them."""

@@ -35,9 +35,9 @@ from onepass.structured.problem import COUNT, cost, decode, decode_costly, decod
 # A problem, the rule's record on its weights as one vector, and how rivals are chosen: which, by what cost, and how many.
 Structured = namedtuple("Structured", "problem rule max_loss kind rivals")
 
-# Work space: the scores of the parts, that of the decoder, the rivals, their differences, and what the rule needs. A, b, alpha: the
-# problem of several rivals.
-Room = namedtuple("Room", "parts desk outputs book step A b alpha")
+# Work space: the scores of the parts, and those that the outside sees; that of the decoder, the rivals, their differences, and what the
+# rule needs. A, b, alpha: the problem of several rivals.
+Room = namedtuple("Room", "parts spare desk outputs book step A b alpha")
 
 # A row and the margin that it should have, in place of a label.
 Ordered = namedtuple("Ordered", "length2")
@@ -75,15 +75,25 @@ def _(m: Any, loss: Any, norm2: Any, weight: Any) -> Any:
     return 1.0
 
 
-@spliced
+@verb(0)
 def room(m: Any, X: Any) -> Any:
     """Work space for all examples of X."""
+
+
+@verb(0)
+def teach(m: Any, x: Any, y: Any, weight: Any, s: Any) -> int:
+    """One step on (x, y), after `weigh`."""
+
+
+@room.form(Structured)
+def _(m: Any, X: Any) -> Any:
     height, width, length, entries = extent(m.problem, X)
     step = scratch(m.rule)
     k = m.rivals
     numbers = step.scores.dtype
     return Room(
-        np.empty((height, width), numbers),
+        np.zeros((height, width), numbers),
+        np.zeros((height, width), numbers),
         desk(m.problem, X, k, m.max_loss and m.kind != COUNT),
         np.empty((k, length), np.int64),
         new_book(k, entries, step.scores),
@@ -94,14 +104,20 @@ def room(m: Any, X: Any) -> Any:
     )
 
 
+@teach.form(Structured)
+def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+    found = compare(m, x, y, s)
+    return step_along(m.rule, found, weight, s) if found >= 0 else TOO_LARGE
+
+
 @spliced
-def teach(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
-    """One step on (x, y), after `weigh`."""
+def compare(m: Any, x: Any, y: Any, s: Any) -> Any:
+    """The differences to all rivals, the margins that are wanted and those that they have; how many there are, -1 if any overflows."""
     n = find_rivals(m, x, y, s)
     found, largest = 0, np.sqrt(np.finfo(s.parts.dtype).max)
     right = value(m.problem, x, s.parts, y)
     if not abs(right) < largest:
-        return TOO_LARGE
+        return -1
     for j in range(n):
         z = s.outputs[j, : len(y)]
         e = errors(m.problem, x, y, z)
@@ -111,10 +127,10 @@ def teach(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
         differ(m.problem, x, y, z, s.book)
         wrong = value(m.problem, x, s.parts, z)
         if not (abs(wrong) < largest and sqnorm(difference(s.book, found)) < np.inf):
-            return TOO_LARGE
+            return -1
         s.b[found], s.alpha[found] = cost(m.kind, e), right - wrong
         found += 1
-    return step_along(m.rule, found, weight, s)
+    return found
 
 
 @spliced

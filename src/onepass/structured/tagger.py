@@ -167,6 +167,17 @@ class SequenceTagger(StructuredLearner):
         return np.split(shares, words.offsets[1:-1]) if len(words) else []
 
     @property
+    def coef_(self) -> Array:
+        """The weights that predict: a row a label, a column a feature."""
+        state = self._attribute("coef_")
+        return self._averaged(state, "W")[1 : state.n_features + 1].T.copy()
+
+    @property
+    def intercept_(self) -> Array:
+        """The weights of the constant feature that predict, one a label."""
+        return self._averaged(self._attribute("intercept_"), "W")[0].copy()
+
+    @property
     def transitions_(self) -> Array:
         """The score of each tag (a column) after each other (a row), in the order of `classes_`."""
         return self._edges("transitions_")[1:]

@@ -108,13 +108,13 @@ def hashed(sentences: Sequence[Sequence[str]], table: Array) -> tuple[Array, Arr
     spelled = [_spelled(word) for word in places]
     found = np.empty((len(places), len(ATTRIBUTES)), np.uint64)
     lowers, shapes = [lower for lower, _ in spelled], [form for _, form in spelled]
-    describe(*_characters(list(places)), *_characters(lowers), *_characters(shapes), found)
+    describe(*characters(list(places)), *characters(lowers), *characters(shapes), found)
     indptr, keys = np.empty(len(words) + 1, np.int64), np.empty(len(words) * len(table), np.int64)
     n = expand(readonly(offsets), readonly(kinds), readonly(found), table, indptr, keys)
     return offsets, indptr, keys[:n]
 
 
-def _characters(words: list[str]) -> tuple[Array, Array]:
+def characters(words: list[str]) -> tuple[Array, Array]:
     """The code points of words, one after the other, and where each word begins and ends."""
     codes = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), np.uint32)
     return readonly(codes), readonly(np.cumsum([0, *map(len, words)]))

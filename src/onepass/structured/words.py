@@ -53,8 +53,8 @@ class Words:
 
     def taken(self, order: Array) -> Words:
         """The sentences in another order."""
-        words, offsets = _taken(self.offsets, order)
-        entries, indptr = _taken(self.indptr, words)
+        words, offsets = regrouped(self.offsets, order)
+        entries, indptr = regrouped(self.indptr, words)
         return replace(
             self,
             offsets=offsets,
@@ -66,7 +66,7 @@ class Words:
 
     def places(self, order: Array) -> Array:
         """Where the words of the sentences are, in another order."""
-        return _taken(self.offsets, order)[0]
+        return regrouped(self.offsets, order)[0]
 
     def known_to(self, state: State) -> Sentences:
         """The sentences with the features that a state knows."""
@@ -138,7 +138,7 @@ class Words:
         return state
 
 
-def _taken(bounds: Array, order: Array) -> tuple[Array, Array]:
+def regrouped(bounds: Array, order: Array) -> tuple[Array, Array]:
     """The places of the members of some groups, and the new bounds of the groups."""
     sizes = np.diff(bounds)[order]
     ends = np.concatenate([[0], np.cumsum(sizes)])
@@ -151,7 +151,7 @@ def _taken(bounds: Array, order: Array) -> tuple[Array, Array]:
 def words_by_template(sentences: Any, table: Array) -> Words:
     """Lists of words, with the features that templates find."""
     checked = []
-    for t, sentence in enumerate(_sentences(sentences)):
+    for t, sentence in enumerate(sentences_of(sentences)):
         words = list(sentence)
         for word in words:
             if not isinstance(word, str):
@@ -168,7 +168,7 @@ def words_by_name(sentences: Any, largest: float) -> Words:
     """Lists of dicts of features, or of lists of features that are there."""
     places: dict[str, int] = {}
     offsets, indptr, features, values = [0], [0], list[int](), list[float]()
-    for t, sentence in enumerate(_sentences(sentences)):
+    for t, sentence in enumerate(sentences_of(sentences)):
         for word in sentence:
             if isinstance(word, str):
                 raise TypeError(
@@ -199,7 +199,7 @@ def words_by_name(sentences: Any, largest: float) -> Words:
     )
 
 
-def _sentences(X: Any) -> Iterator[Any]:
+def sentences_of(X: Any) -> Iterator[Any]:
     if isinstance(X, str | Mapping) or not hasattr(X, "__iter__"):
         raise TypeError(
             f"Expected a list of sentences, got {type(X).__name__}; for one sentence use learn_one and predict_one."

@@ -1,0 +1,96 @@
+"""Two problems, one after the other: trees, and then the relations of their arcs, which depend on the tree.
+
+The second learns on the right output of the first, and is asked about the one that was predicted. Both have the same weights and the
+same rule, and an example is one step of the average. An output is two numbers in one: that of the first problem, and SPAN times one
+more than that of the second, or nothing more where there is none.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+
+from onepass.compiled.average import Lazy, NoAverage
+from onepass.compiled.rules import TOO_LARGE
+from onepass.compiled.verb import verb
+from onepass.structured.loop import foretell, prepare
+from onepass.structured.relations import tree_of
+from onepass.structured.rules import compare, room, step_along, teach
+
+SPAN = 1 << 32
+
+# Of two problems, or of two `Structured`.
+Cascade = namedtuple("Cascade", "first second")
+Rooms = namedtuple("Rooms", "first second step firsts seconds")
+
+
+@verb(0)
+def first_of(average: Any) -> Any:
+    """The average as the first problem sees it."""
+
+
+@verb(0)
+def second_of(average: Any) -> Any:
+    """The average as the second problem sees it."""
+
+
+@first_of.form(NoAverage)
+@second_of.form(NoAverage)
+def _(average: Any) -> Any:
+    return average
+
+
+@first_of.form(Lazy)
+def _(average: Any) -> Any:
+    return Lazy(average.lag.first, average.gap, average.clock)
+
+
+@second_of.form(Lazy)
+def _(average: Any) -> Any:
+    return Lazy(average.lag.second, average.gap, average.clock)
+
+
+@room.form(Cascade)
+def _(m: Any, X: Any) -> Any:
+    first, second = room(m.first, X), room(m.second, X)
+    n = first.outputs.shape[1]
+    return Rooms(first, second, first.step, np.empty(n, np.int64), np.empty(n, np.int64))
+
+
+@prepare.form(Cascade)
+def _(m: Any, x: Any, s: Any) -> Any:
+    prepare(m.first, x, s.first)
+
+
+@foretell.form(Cascade)
+def _(m: Any, average: Any, x: Any, s: Any, z: Any) -> Any:
+    if not foretell(m.first, first_of(average), x, s.first, z):
+        return False
+    if m.second.problem.n == 0:
+        return True
+    tree, seconds = tree_of(x, z), s.seconds[: len(z)]
+    prepare(m.second, tree, s.second)
+    fine = foretell(m.second, second_of(average), tree, s.second, seconds)
+    for i in range(len(z)):
+        z[i] += SPAN * (seconds[i] + 1)
+    return fine
+
+
+@teach.form(Cascade)
+def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
+    """Both are compared before either moves: an example that is refused changes nothing."""
+    n = len(y)
+    firsts, seconds = s.firsts[:n], s.seconds[:n]
+    for i in range(n):
+        firsts[i], seconds[i] = y[i] % SPAN, y[i] // SPAN - 1
+    found, more = compare(m.first, x, firsts, s.first), 0
+    if n > 0 and seconds[0] >= 0:
+        tree = tree_of(x, firsts)
+        prepare(m.second, tree, s.second)
+        more = compare(m.second, tree, seconds, s.second)
+    if found < 0 or more < 0:
+        return TOO_LARGE
+    moved = step_along(m.first.rule, found, weight, s.first)
+    return max(moved, step_along(m.second.rule, more, weight, s.second))
