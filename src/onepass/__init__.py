@@ -40,6 +40,9 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for those who read and don't run
     from onepass.stages import UnitNorm as UnitNorm
     from onepass.stages import WeisfeilerLehman as WeisfeilerLehman
     from onepass.stages import pipeline as pipeline
+    from onepass.structured import LogLinear as LogLinear
+    from onepass.structured import Ranker as Ranker
+    from onepass.structured import Reranker as Reranker
     from onepass.structured import SequenceTagger as SequenceTagger
 
 __version__ = "0.1.0"
@@ -53,11 +56,14 @@ _OTHERS = {
     "DivergedError": "base",
     "Hasher": "stages",
     "Imputer": "stages",
+    "LogLinear": "structured",
     "ModelFileError": "base",
     "OneHot": "stages",
     "PartialTrees": "stages",
     "RBFBasis": "stages",
     "RandomWalks": "stages",
+    "Ranker": "structured",
+    "Reranker": "structured",
     "SequenceTagger": "structured",
     "ShortestPaths": "stages",
     "Spectrum": "stages",

@@ -41,8 +41,6 @@ from onepass.structured.rules import Collins, Ordered, Structured
 
 BLOCK = 1024  # examples, for which the loop runs at once
 
-NOTHING = np.empty(0, np.int64)
-
 
 class Bound:
     """A state as the records that the loop takes, and the loop's entry points for them; checked once, here."""
@@ -79,48 +77,18 @@ class Bound:
     def predict(self, X: Any) -> tuple[Array, int]:
         """The outputs of examples, one after the other, and how many examples were done."""
         out = np.empty(X.offsets[-1], np.int64)
-        return out, call(*self.call(X, NOTHING, self.predict_only, out))
+        return out, call(*self.call(X, self._learner._no_targets, self.predict_only, out))
 
 
 @parametric
-class StructuredLearner(Learner):
-    """Base of the learners of structured outputs. A subclass says what its problem is, and takes its examples apart."""
+class OutputLearner(Learner):
+    """Base of the learners of structured outputs. A subclass says what its problem is and what a step is, and takes its examples
+    apart."""
 
     _known_forms: ClassVar[tuple[str, ...]] = ("multiclass",)
+    _columns: ClassVar[str] = "classes"  # of the weights
+    _no_targets: ClassVar[Array] = np.empty(0, np.int64)
 
-    rule: str = parameter(
-        "PA",
-        among("PA", "perceptron", "AROW", "CW"),
-        matters=True,
-        text="How far a step goes: passive-aggressive, the perceptron's, or as sure of each weight as that is of itself.",
-    )
-    C: float = parameter(1.0, POSITIVE, cautious="smaller", text='Aggressiveness of the rule "PA", unless it is "hard".')
-    variant: str = parameter(
-        "hard",
-        among(*VARIANTS),
-        text='How C limits the step of "PA": not at all ("hard"), as an upper bound ("I"), or by making every step smaller ("II").',
-    )
-    r: float = parameter(1.0, POSITIVE, cautious="larger", text='How much noise "AROW" expects.')
-    confidence: float = parameter(
-        0.75,
-        Interval(Real, 0.5, 1, closed="neither"),
-        cautious="smaller",
-        text='The probability with which "CW" wants the right output before its rival.',
-    )
-    update: str = parameter(
-        "max_loss",
-        among("prediction", "max_loss"),
-        matters=True,
-        text="The rival of the right output: the one that is predicted, so that only mistakes are learned from, or the one of the"
-        " largest loss.",
-    )
-    cost: str = parameter(
-        "errors",
-        among(*COSTS),
-        matters=True,
-        text="The margin that is wanted over an output: the root of the number of its errors, their number, or 1.",
-    )
-    rivals: int = parameter(1, COUNT, text="How many rivals a step looks at.")
     _: KW_ONLY
     average: bool | str | float | None = parameter(True)
     shuffle: bool = parameter(
@@ -149,6 +117,10 @@ class StructuredLearner(Learner):
         """The outputs of examples, one after the other."""
         raise NotImplementedError
 
+    def _structured(self, state: State, W: Array, averaged: Any) -> Any:
+        """The record of the problem and of how it is learned (`rules.py: teach`), with these weights, or behind their average."""
+        raise NotImplementedError
+
     def _flaw(self, state: State) -> str | None:
         """What is wrong with the numbers in a state, if anything."""
         return None
@@ -157,44 +129,6 @@ class StructuredLearner(Learner):
         """What is predicted before there is anything to predict."""
         raise NotImplementedError
 
-    # --- records ---
-
-    def _fields(self, form: str) -> dict[str, Field]:
-        second = {"Sigma": Field("features classes", start=1.0, fades=True)} if self.rule in ("AROW", "CW") else {}
-        return {"W": Field("features classes", additive=True), **second}
-
-    def _structured(self, state: State, W: Array, averaged: Any) -> Structured:
-        kind = COSTS[self.cost]
-        rule = self._rule(W.reshape(-1) if averaged is None else averaged, state)
-        return Structured(self._problem(state, W), rule, self.update == "max_loss", kind, int(self.rivals))
-
-    def _rule(self, w: Any, state: State) -> Any:
-        task = Ordered(1.0)
-        if self.rule == "PA":
-            return PA(w, task, float(self.C), VARIANTS[self.variant])
-        if self.rule == "perceptron":
-            return Collins(w, task)
-        arow, cw = AROW(float(self.r), False, False), Confidence(quantile(self.confidence), np.inf, False, False)
-        return Gaussian(w, task, Diagonal(state.arrays["Sigma"].reshape(-1)), arow if self.rule == "AROW" else cw)
-
-    def _weights_are_switches(self) -> bool:
-        return self.rule in ("perceptron", "CW") or (self.rule == "PA" and self.variant == "hard")
-
-    @property
-    def _grid(self) -> dict[str, tuple[Any, ...]]:
-        limits = {
-            "AROW": {"r": POWERS_OF_TWO},
-            "PA": {} if self.variant == "hard" else {"C": tuple(2.0**k for k in range(-9, 1))},
-        }
-        return limits.get(self.rule, {})
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.rivals > 1 and self.update == "max_loss" and self.cost != "errors":
-            raise ValueError(
-                'Several rivals of the largest loss can be found for cost="errors" only; or set update="prediction".'
-            )
-
     def _bind(self, state: State) -> Any:
         bound = state.bound
         if bound is None or bound.edition is not self._edition:
@@ -202,26 +136,6 @@ class StructuredLearner(Learner):
             self._check_unchanged(state)
             bound = state.bound = Bound(self, state)
         return bound
-
-    # --- what users read ---
-
-    @property
-    def classes_(self) -> Array:
-        """The labels, sorted."""
-        classes = self._attribute("classes_").classes
-        assert classes is not None
-        return classes
-
-    @property
-    def coef_(self) -> Array:
-        """The weights that predict: a row a label, a column a feature."""
-        state = self._attribute("coef_")
-        return self._averaged(state, "W")[1 : state.n_features + 1].T.copy()
-
-    @property
-    def intercept_(self) -> Array:
-        """The weights of the constant feature that predict, one a label."""
-        return self._averaged(self._attribute("intercept_"), "W")[0].copy()
 
     # --- doors ---
 
@@ -440,6 +354,108 @@ class StructuredLearner(Learner):
         assert state.classes is not None
         if classes is not None and not np.array_equal(declared_classes(classes, 1), state.classes):
             raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {state.classes!r}")
+
+
+@parametric
+class RuleLearner(OutputLearner):
+    """A learner whose steps are those of a linear rule, along differences of features."""
+
+    rule: str = parameter(
+        "PA",
+        among("PA", "perceptron", "AROW", "CW"),
+        matters=True,
+        text="How far a step goes: passive-aggressive, the perceptron's, or as sure of each weight as that is of itself.",
+    )
+    C: float = parameter(1.0, POSITIVE, cautious="smaller", text='Aggressiveness of the rule "PA", unless it is "hard".')
+    variant: str = parameter(
+        "hard",
+        among(*VARIANTS),
+        text='How C limits the step of "PA": not at all ("hard"), as an upper bound ("I"), or by making every step smaller ("II").',
+    )
+    r: float = parameter(1.0, POSITIVE, cautious="larger", text='How much noise "AROW" expects.')
+    confidence: float = parameter(
+        0.75,
+        Interval(Real, 0.5, 1, closed="neither"),
+        cautious="smaller",
+        text='The probability with which "CW" wants the right output before its rival.',
+    )
+
+    def _fields(self, form: str) -> dict[str, Field]:
+        axes = f"features {self._columns}"
+        second = {"Sigma": Field(axes, start=1.0, fades=True)} if self.rule in ("AROW", "CW") else {}
+        return {"W": Field(axes, additive=True), **second}
+
+    def _rule(self, state: State, W: Array, averaged: Any) -> Any:
+        """The record of the rule, with the weights as one vector."""
+        w: Any = W.reshape(-1) if averaged is None else averaged
+        task = Ordered(1.0)
+        if self.rule == "PA":
+            return PA(w, task, float(self.C), VARIANTS[self.variant])
+        if self.rule == "perceptron":
+            return Collins(w, task)
+        arow, cw = AROW(float(self.r), False, False), Confidence(quantile(self.confidence), np.inf, False, False)
+        return Gaussian(w, task, Diagonal(state.arrays["Sigma"].reshape(-1)), arow if self.rule == "AROW" else cw)
+
+    def _weights_are_switches(self) -> bool:
+        return self.rule in ("perceptron", "CW") or (self.rule == "PA" and self.variant == "hard")
+
+    @property
+    def _grid(self) -> dict[str, tuple[Any, ...]]:
+        limits = {
+            "AROW": {"r": POWERS_OF_TWO},
+            "PA": {} if self.variant == "hard" else {"C": tuple(2.0**k for k in range(-9, 1))},
+        }
+        return limits.get(self.rule, {})
+
+
+@parametric
+class StructuredLearner(RuleLearner):
+    """A learner of the outputs that a decoder finds among all there are."""
+
+    update: str = parameter(
+        "max_loss",
+        among("prediction", "max_loss"),
+        matters=True,
+        text="The rival of the right output: the one that is predicted, so that only mistakes are learned from, or the one of the"
+        " largest loss.",
+    )
+    cost: str = parameter(
+        "errors",
+        among(*COSTS),
+        matters=True,
+        text="The margin that is wanted over an output: the root of the number of its errors, their number, or 1.",
+    )
+    rivals: int = parameter(1, COUNT, text="How many rivals a step looks at.")
+
+    def _structured(self, state: State, W: Array, averaged: Any) -> Any:
+        kind = COSTS[self.cost]
+        rule = self._rule(state, W, averaged)
+        return Structured(self._problem(state, W), rule, self.update == "max_loss", kind, int(self.rivals))
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.rivals > 1 and self.update == "max_loss" and self.cost != "errors":
+            raise ValueError(
+                'Several rivals of the largest loss can be found for cost="errors" only; or set update="prediction".'
+            )
+
+    @property
+    def classes_(self) -> Array:
+        """The labels, sorted."""
+        classes = self._attribute("classes_").classes
+        assert classes is not None
+        return classes
+
+    @property
+    def coef_(self) -> Array:
+        """The weights that predict: a row a label, a column a feature."""
+        state = self._attribute("coef_")
+        return self._averaged(state, "W")[1 : state.n_features + 1].T.copy()
+
+    @property
+    def intercept_(self) -> Array:
+        """The weights of the constant feature that predict, one a label."""
+        return self._averaged(self._attribute("intercept_"), "W")[0].copy()
 
 
 def coded_outputs(y: Any, offsets: Array, what: str) -> Coded:

@@ -75,9 +75,18 @@ def _(m: Any, loss: Any, norm2: Any, weight: Any) -> Any:
     return 1.0
 
 
-@spliced
-def room(m: Any, X: Any) -> Any:
-    """Work space for all examples of X."""
+@verb(0)
+def room(model: Any, X: Any) -> Any:
+    """Work space for all examples of X, with at least `parts`, `desk` and `step`."""
+
+
+@verb(0)
+def teach(model: Any, x: Any, y: Any, weight: Any, s: Any) -> int:
+    """One step on (x, y), after `weigh`."""
+
+
+@room.form(Structured)
+def _(m: Any, X: Any) -> Any:
     height, width, length, entries = extent(m.problem, X)
     step = scratch(m.rule)
     k = m.rivals
@@ -94,9 +103,8 @@ def room(m: Any, X: Any) -> Any:
     )
 
 
-@spliced
-def teach(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
-    """One step on (x, y), after `weigh`."""
+@teach.form(Structured)
+def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     n = find_rivals(m, x, y, s)
     found, largest = 0, np.sqrt(np.finfo(s.parts.dtype).max)
     right = value(m.problem, x, s.parts, y)
