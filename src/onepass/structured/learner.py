@@ -351,8 +351,7 @@ class OutputLearner(Learner):
         return state.with_class(label)[0]
 
     def _check_classes(self, state: State, classes: Any) -> None:
-        assert state.classes is not None
-        if classes is not None and not np.array_equal(declared_classes(classes, 1), state.classes):
+        if classes is not None and not np.array_equal(declared_classes(classes, 1), np.asarray(state.classes)):
             raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {state.classes!r}")
 
 

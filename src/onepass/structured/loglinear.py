@@ -92,9 +92,10 @@ class LogLinear(Chooser):
         state = self._attribute("coef_")
         if self.method == "ridge":
             return super().coef_
-        W = state.arrays["W"][1 : state.n_features + 1].copy()
-        W[state.arrays["book"][SIZE] :] = 0
-        return state.arrays["centre"][1 : state.n_features + 1] + self.sigma * W @ np.exp(state.arrays["log_omega"])
+        weights = state.arrays["centre"][1 : state.n_features + 1].copy()
+        n = int(state.arrays["book"][SIZE])
+        weights[:n] += self.sigma * state.arrays["W"][1 : n + 1] @ np.exp(state.arrays["log_omega"])
+        return weights
 
     def predict_proba(self, X: Any) -> list[Array]:
         """The probabilities of the candidates of each list."""
