@@ -31,6 +31,11 @@ def opened(data: str, task: str | None, options: dict[str, Any]) -> Any:
             raise click.UsageError(f"A tagger takes sentences, and {data} is {kind}: say --format conll or conllu if they are.")
         given |= {"features": None, "drop": ()}
         task = None
+    elif task == "ranking":
+        if kind not in ("letor", "libsvm"):
+            raise click.UsageError(f"Lists are LIBSVM text with qid:, and {data} is {kind}: say --format letor if they are.")
+        given |= {"format": "letor", "features": None}
+        task = None
     elif kind in TABLES:
         given["features"] = None
     elif isinstance(options["label"], IfThere):  # of the table that the model was learned from

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from onepass.cli.models import MIXED, NUMBERS, SPARSE
+from onepass.evaluate import lists
 from onepass.evaluate.feeding import has_strings, rows_for, steps_of
 from onepass.evaluate.sequences import GIVEN, SENTENCE_METRICS, count
 from onepass.stages.dates import LOOKS_LIKE_A_DATE
@@ -92,6 +93,9 @@ class Errors:
         if self.task == "tagging":
             self._counted += count(y, predicted).sum(axis=0)
             return
+        if self.task == "ranking":
+            self._counted += lists.count(y, predicted).sum(axis=0)
+            return
         if self.task == "classification":
             same_kind = (y.dtype.kind in "US") == (predicted.dtype.kind in "US")
             self._mistakes += int((y != predicted).sum()) if same_kind else len(y)
@@ -101,7 +105,10 @@ class Errors:
             self._squared += float(error @ error)
 
     def metrics(self) -> dict[str, float]:
-        """The error rate of a classifier, and of a tagger that of words, and F1 if there are entities; MAE and RMSE of a regressor."""
+        """The error rate of a classifier, and of a tagger that of words, and F1 if there are entities; MAE and RMSE of a regressor; the
+        quality of what was chosen of lists, and of the best."""
+        if self.task == "ranking":
+            return {name: float(lists.LIST_METRICS[name](self._counted)) for name in ("quality", "oracle_quality")}
         if self.task == "tagging":
             f1 = {"entity_f1": SENTENCE_METRICS["entity_f1"](self._counted)} if self._counted[GIVEN] else {}
             return {

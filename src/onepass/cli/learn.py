@@ -42,6 +42,7 @@ METRICS = {
     "classification": ["mistake_rate"],
     "regression": ["mae", "rmse"],
     "tagging": ["mistake_rate", "entity_f1"],  # the second where there are entities
+    "ranking": ["quality", "oracle_quality"],
 }
 DECIDED = {
     "learner": "--learner",
@@ -120,7 +121,8 @@ def learn(
     """Learn from DATA in one pass, and show how well each example was predicted before it was learned from.
 
     DATA is a file of LIBSVM text, CSV, TSV, Parquet, JSON lines or .npz, plain or compressed; - is standard input. Tables may hold
-    numbers, categories, dates and sentences, and may lack values. Files of words with tags (.conll, .conllu) are learned by a tagger.
+    numbers, categories, dates and sentences, and may lack values. Files of words with tags (.conll, .conllu) are learned by a tagger,
+    lists of candidates (LIBSVM text with qid:, .letor) by a reranker.
     """
     import onepass
     from onepass import evaluate
@@ -402,7 +404,7 @@ def _about(model: Any, task: str) -> dict[str, Any]:
         "task": task,
         "parameters": {name: value for name, value in learner.get_params().items() if name not in ("classes", "grow")},
         "features": model.n_features_in_,
-        "classes": None if task == "regression" else learner.classes_.tolist(),
+        "classes": None if task in ("regression", "ranking") else learner.classes_.tolist(),
     }
 
 

@@ -38,6 +38,7 @@ AUTO = "auto"
 # Kinds of data: arrays, tables with more than numbers, sparse rows, sentences.
 NUMBERS, MIXED, SPARSE, SENTENCES = "numbers", "mixed", "sparse", "sentences"
 TAGGERS = ("tagger", "SequenceTagger")
+LISTS = {"reranker": "Reranker", "loglinear": "LogLinear", "ranker": "Ranker"}
 HASHED = 2**18  # columns for what is not a number
 FEW = 100  # distinct whole numbers that may still be classes
 MANY_LABELS, OFTEN = 200, 10  # so many labels, and each but so many times: are these the classes?
@@ -122,6 +123,10 @@ def find(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         from onepass import SequenceTagger
 
         return {"tagging": SequenceTagger}, {}
+    if name.lower() in LISTS:
+        import onepass
+
+        return {"ranking": getattr(onepass, LISTS[name.lower()])}, {}
     families, short = offered(), short_names()
     classes = {cls.__name__: {task: cls} for family in families.values() for task, cls in family.items()}
     if name in classes:
@@ -144,7 +149,8 @@ def class_for(name: str, task: str) -> Any:
     """The class that a name means for a task."""
     classes, _ = find(name)
     if task not in classes:
-        hint = "; files of sentences end in .conll or .conllu, or say --format" if "tagging" in classes else ""
+        endings = {"tagging": "sentences end in .conll or .conllu", "ranking": "lists end in .letor"}
+        hint = "".join(f"; files of {known}, or say --format" for name, known in endings.items() if name in classes)
         raise click.UsageError(f"{name} is for {next(iter(classes))}, not for {task}{hint}.")
     return classes[task]
 
@@ -174,7 +180,7 @@ def task_of(y: Any) -> str:
     import numpy as np
 
     if isinstance(y, list):
-        return "tagging"
+        return "ranking" if isinstance(y[0][0], float) else "tagging"
     if y.dtype.kind in "bUS":
         return "classification"
     distinct = np.unique(y)
@@ -188,7 +194,7 @@ def decided_task(y: Any, said: str | None, known: str | None, what: str) -> str:
     import numpy as np
 
     task = said or known or task_of(y)
-    if task == "tagging":
+    if task in ("tagging", "ranking"):
         return task
     distinct = len(np.unique(y))
     counted = f"{distinct:,} different values in the first {len(y):,} rows"
@@ -223,9 +229,10 @@ def task_of_model(model: Any) -> str:
     from sklearn.base import is_classifier
 
     from onepass import SequenceTagger
+    from onepass.structured.listwise import ListLearner
 
-    if isinstance(model, SequenceTagger):
-        return "tagging"
+    if isinstance(model, SequenceTagger | ListLearner):
+        return "tagging" if isinstance(model, SequenceTagger) else "ranking"
     return "classification" if is_classifier(model) else "regression"
 
 
@@ -240,8 +247,8 @@ def resolved(name: str, kind: str, task: str) -> str:
     """The learner that a name means for data of a kind; "auto" means one that does well on most of it."""
     if name != AUTO:
         return name
-    if task == "tagging":
-        return "tagger"
+    if task in ("tagging", "ranking"):
+        return "tagger" if task == "tagging" else "reranker"
     if task == "classification":
         return "pamo-auto" if kind == NUMBERS else "arow"
     return "pamo" if kind == NUMBERS else "ogd"  # an embedding of all that may be hashed takes half a gigabyte
@@ -274,8 +281,8 @@ def build(
     given = find(name)[1] | (settings or {})
     if task == "tagging":
         given = {"templates": "tags"} | given
-        if scale not in ("auto", "none"):
-            raise click.UsageError("Sentences are not scaled; leave --scale out.")
+    if task in ("tagging", "ranking") and scale not in ("auto", "none"):
+        raise click.UsageError("Sentences and lists are not scaled; leave --scale out.")
     check_names(cls, given)
     parameters = inspect.signature(cls).parameters
     if classes is not None and "classes" not in parameters:

@@ -13,7 +13,7 @@ import click
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-FORMATS = ("libsvm", "csv", "tsv", "parquet", "jsonl", "npz", "conll", "conllu")
+FORMATS = ("libsvm", "csv", "tsv", "parquet", "jsonl", "npz", "conll", "conllu", "letor")
 TASKS = ("classification", "regression")
 SCALES = ("auto", "standard", "unit", "none")
 DETECTORS = ("adwin", "page-hinkley", "window")
@@ -81,11 +81,12 @@ class Metric(click.ParamType):
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> str:
         """The name, if there is such a metric."""
+        from onepass.evaluate.lists import LIST_METRICS
         from onepass.evaluate.metrics import PER_LABEL
         from onepass.evaluate.sequences import SENTENCE_METRICS
         from onepass.evaluate.tally import NAMES
 
-        known = list(dict.fromkeys([*(name for names in NAMES.values() for name in names), *SENTENCE_METRICS]))
+        known = list(dict.fromkeys([*(name for names in NAMES.values() for name in names), *SENTENCE_METRICS, *LIST_METRICS]))
         name, _, label = value.partition("[")
         if value not in known and not (name in PER_LABEL and label.endswith("]")):
             self.fail(f"there is no metric {value!r}; known are {', '.join(known)}", parameter, context)

@@ -25,7 +25,7 @@ from onepass.base.engine import Piece, Pieces
 from onepass.base.inputs import as_csr, from_csr
 from onepass.base.labels import Coded, classes_of, coded, label_array
 from onepass.datasets import Dataset
-from onepass.evaluate import sequences
+from onepass.evaluate import lists, sequences
 from onepass.evaluate.drift import Watch, check_action
 from onepass.evaluate.feeding import check_forgets, core_of, door_of, forget, is_ours, put_back, rows_for, start_anew, steps_of
 from onepass.evaluate.figures import beside, check_figures, foretold, log_odds
@@ -37,7 +37,8 @@ from onepass.evaluate.tally import BLOCK, Curve, Tally, json_number, wants_proba
 from onepass.stages import Pipeline
 from onepass.streams import Chunk
 from onepass.streams.stream import Position
-from onepass.structured.learner import StructuredLearner
+from onepass.structured.learner import OutputLearner
+from onepass.structured.listwise import ListLearner
 
 log = logging.getLogger(__name__)
 
@@ -182,10 +183,11 @@ def prequential(
     for name, value, least in (("window", window, 1), ("delay", delay, 0), ("points", points, 2)):
         if value is not None and value < least:
             raise ValueError(f"`{name}` must be at least {least}, got {value}.")
-    if isinstance(model, StructuredLearner):
+    if isinstance(model, OutputLearner):
         if delay or drift is not None or on_drift is not None:
             raise ValueError("`delay`, `drift` and `on_drift` are for classifiers and regressors.")
-        return Prequential(*sequences.run(model, stream, metrics, window, classes, points, callback))
+        of = (lists.LIST_METRICS, lists.count) if isinstance(model, ListLearner) else ()
+        return Prequential(*sequences.run(model, stream, metrics, window, classes, points, callback, *of))
     refuse_other_kinds(model)
     watch = None if drift is None else Watch(drift)
     check_action(on_drift, watch)

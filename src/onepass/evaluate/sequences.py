@@ -73,15 +73,18 @@ class _Outputs(_Sums):
 
 
 class SentenceTally(Tally):
-    """Collects what was counted of sentences, and keeps the metrics that were asked for."""
+    """Collects what was counted of sentences, or of other outputs whose metrics are `known`, and keeps those that were asked for."""
 
-    def __init__(self, metrics: Iterable[str], points: int, window: int | None) -> None:
+    def __init__(
+        self, metrics: Iterable[str], points: int, window: int | None, known: Mapping[str, Any] = SENTENCE_METRICS
+    ) -> None:
         super().__init__([], None, False, points, window)
         self._asked = list(dict.fromkeys(metrics))
         for name in self._asked:
-            if name not in SENTENCE_METRICS:
-                raise ValueError(f"There is no metric {name!r} for sentences. Known are: {', '.join(SENTENCE_METRICS)}.")
-        kinds: Any = [(_Outputs, {name: SENTENCE_METRICS[name] for name in self._asked})]
+            if name not in known:
+                what = "sentences" if known is SENTENCE_METRICS else "lists"
+                raise ValueError(f"There is no metric {name!r} for {what}. Known are: {', '.join(known)}.")
+        kinds: Any = [(_Outputs, {name: known[name] for name in self._asked})]
         self._total = _Track(kinds, {}, points)
         self._recent = None if window is None else _Track(kinds, {}, points, window)
 
@@ -100,18 +103,21 @@ def run(
     classes: Any,
     points: int,
     callback: Callable[[int, dict[str, float]], object] | None,
+    known: Mapping[str, Any] = SENTENCE_METRICS,
+    counted: Callable[[Any, Any], Array] = count,
 ) -> tuple[dict[str, float], Curve, Curve | None, int, float, int]:
-    """Predict sentences, count, and learn from them: the metrics, the curves, the number of sentences, the seconds that the model took
-    and the updates that it made."""
-    asked = ["mistake_rate"] if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
-    tally = SentenceTally(asked, points, window)
+    """Predict sentences, or other outputs whose metrics are `known`, count, and learn from them: the metrics, the curves, the number of
+    sentences, the seconds that the model took and the updates that it made."""
+    first = "mistake_rate" if "mistake_rate" in known else next(iter(known))
+    asked = [first] if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
+    tally = SentenceTally(asked, points, window, known)
     updates, seconds = getattr(model, "updates_", 0), 0.0
     for X, y in _parts(stream):
         fresh = not hasattr(model, "t_")
         start = perf_counter()
-        told = model.test_then_train(X, y, classes=classes if fresh else None)
+        told = model.test_then_train(X, y, **({} if classes is None or not fresh else {"classes": classes}))
         seconds += perf_counter() - start
-        tally.count(count(y, told))
+        tally.count(counted(y, told))
         if callback is not None and tally.n:
             callback(tally.n, tally.metrics())
     if not (tally.n or tally._filled):
@@ -125,7 +131,7 @@ def _parts(stream: Any) -> Iterable[tuple[Any, Any]]:
     if isinstance(stream, tuple):
         X, y = map(list, stream)
         if len(X) != len(y):
-            raise ValueError(f"There are {len(X)} sentences, and outputs for {len(y)}.")
+            raise ValueError(f"There are {len(X)} examples, and outputs for {len(y)}.")
         for start in range(0, len(X), PIECE):
             yield X[start : start + PIECE], y[start : start + PIECE]
         return

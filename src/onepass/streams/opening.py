@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from onepass.base.inputs import as_csr
-from onepass.streams import arrays, conll, libsvm, tables
+from onepass.streams import arrays, conll, letor, libsvm, tables
 from onepass.streams.raw import Source, Unpacked
 from onepass.streams.stream import Chunks, Notes, Stream
 
@@ -30,10 +30,11 @@ ENDINGS = {
     "npz": "npz",
     "conll": "conll",
     "conllu": "conllu",
+    "letor": "letor",
 }
 TABLES = ("csv", "tsv", "parquet", "jsonl")
 SENTENCES = ("conll", "conllu")
-FORMATS = ("libsvm", *TABLES, "npz", *SENTENCES)
+FORMATS = ("libsvm", *TABLES, "npz", *SENTENCES, "letor")
 WORKERS = min(2, os.cpu_count() or 1)  # that parse: two are enough to keep a learner busy
 TASKS = (None, "classification", "regression")
 
@@ -64,11 +65,12 @@ def open(
     source : path, "-", binary file, (X, y), array, CSR matrix or data frame
         What to read; "-" is standard input. Files may be compressed with gzip, bzip2, xz or zstd, which
         their first bytes show.
-    format : "libsvm", "csv", "tsv", "parquet", "jsonl", "npz", "conll" or "conllu", optional
+    format : "libsvm", "csv", "tsv", "parquet", "jsonl", "npz", "conll", "conllu" or "letor", optional
         By default it follows from the ending of the name, and is "libsvm" for other endings. CSV without a header (its first row
         has only numbers) has columns "0", "1", ... An .npz file holds X and y, or what `scipy.sparse.save_npz` writes and y.
         Files of columns, a word a line and an empty line between sentences, are read as lists of words and of tags: "conll" has the
-        word first, "conllu" is the format of treebanks.
+        word first, "conllu" is the format of treebanks. "letor" is LIBSVM text with `qid:`, read as lists of candidates, dicts of
+        features, and of their qualities.
     chunk : int
         Rows per chunk; the last chunk may have fewer.
     label : str, int or False, optional
@@ -151,7 +153,7 @@ def open(
     about: dict[str, Any] = {}
     if follow and kind in ("parquet", "npz"):
         raise ValueError(f"follow=True is for text files; {kind} files do not grow")
-    if kind in ("libsvm", "npz"):
+    if kind in ("libsvm", "npz", "letor"):
         _refuse_columns(label, drop, f"{kind} files")
     if kind in SENTENCES:
         if drop or features is not None or task is not None:
@@ -180,6 +182,8 @@ def open(
             file = Unpacked(raw, place.name, follow)
             if kind in SENTENCES:
                 yield from conll.read(file, raw, place.name, chunk, columns)
+            elif kind == "letor":
+                yield from letor.read(file, raw, place.name, chunk)
             elif kind == "libsvm":
                 yield from libsvm.read(file, raw, place.name, chunk, features, zero_based, WORKERS if threads else 0)
             else:
