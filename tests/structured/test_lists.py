@@ -447,6 +447,24 @@ def test_features_must_be_those_of_the_model() -> None:
         Ranker().fit(np.ones((3, 2)), [1, 2, 3], qid=[1, 2])
 
 
+@plain
+@pytest.mark.parametrize("first", [np.array([1.0, 2.0, 0.0, -1.0]), {"f0": 1.0, "f1": 2.0, "f3": -1.0}], ids=["array", "dict"])
+@every
+def test_first_weights(name: str, first: Any, tmp_path: Path) -> None:
+    """They count from the first list on, and are in the file."""
+    X, y = data()
+    lists = dicts(X) if isinstance(first, dict) else X
+    options = {"coef_init": first, **({"sigma": 1e-9} if name == "bayes" else {})}
+    model = made(name, **options)
+    foretold = [np.argsort(-(H @ [1.0, 2.0, 0.0, -1.0]), kind="stable").tolist() for H in X]
+    wanted = foretold if name == "pairs" else [order[0] if order else None for order in foretold]
+    assert [model.predict_one(H) for H in lists] == wanted
+    model.partial_fit(lists[:2], y[:2])
+    model.save(tmp_path / "model.onepass")
+    again = onepass.load(tmp_path / "model.onepass").partial_fit(lists[2:], y[2:])
+    assert snapshot(again) == snapshot(made(name, **options).partial_fit(lists, y))
+
+
 # --- odd lists ---
 
 

@@ -101,10 +101,6 @@ class LogLinear(Chooser):
         """The probabilities of the candidates of each list."""
         return [_softmax(np.asarray(scores, np.float64)) for scores in self.decision_function(X)]
 
-    def predict_proba_one(self, x: Any) -> Array:
-        """The probabilities of the candidates of one list."""
-        return self.predict_proba([x])[0]
-
     # --- what the base asks ---
 
     @property
