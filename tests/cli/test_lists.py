@@ -1,8 +1,7 @@
-"""Lists of candidates on the command line: learned, chosen from, gone on with; and the format that they have."""
+"""Lists of candidates on the command line: learned, chosen from, gone on with."""
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import onepass
-from onepass import LogLinear, Ranker, Reranker, evaluate, streams
+from onepass import LogLinear, Ranker, Reranker, evaluate
 from onepass.cli import main
 
 pytestmark = pytest.mark.plain
@@ -39,34 +38,6 @@ def text(X: list[Any], y: list[Any]) -> str:
         for t, (H, qualities) in enumerate(zip(X, y, strict=True))
         for h, mu in zip(H, qualities, strict=True)
     )
-
-
-@pytest.mark.parametrize("chunk", [1, 3, 100])
-def test_the_format(chunk: int) -> None:
-    X, y = lists()
-    with streams.open(io.BytesIO(text(X, y).encode()), "letor", chunk) as stream:
-        chunks = list(stream)
-    assert [H for part in chunks for H in part.X] == X
-    assert [mu for part in chunks for mu in part.y] == y
-    assert [len(part.X) for part in chunks[:-1]] == [chunk] * (len(chunks) - 1)
-    assert [part.position.rows for part in chunks] == list(range(0, len(X), chunk))
-    assert chunks[0].position.line == 2
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("1 1:0.5", "line 1: no qid:"),
-        ("1", "line 1: no qid:"),
-        ("x qid:1 1:0.5", "'x' is not a finite number"),
-        ("1 qid:1 1:inf", "'inf' is not a finite number"),
-        ("1 qid:1 a:1", "a:1 is not a feature"),
-        ("1 qid:1 1:1 1:2", "1:2 is not a feature"),
-    ],
-)
-def test_what_is_wrong_with_a_line(line: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said), streams.open(io.BytesIO(line.encode() + b"\n"), "letor") as stream:
-        list(stream)
 
 
 def test_learn_and_predict(tmp_path: Path) -> None:

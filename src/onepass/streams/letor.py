@@ -13,7 +13,15 @@ def read(file: Any, raw: Any, name: str, chunk: int) -> Chunks:
     """The lists of a file, so many in a chunk: neighbours with the same query are one. Candidates are dicts, of the numbers of features
     as texts; y has their qualities."""
     X, y, rows, first = list[list[dict[str, float]]](), list[list[float]](), 0, 1
-    query: str | None = None
+    candidates, qualities, query, begun = list[dict[str, float]](), list[float](), "", 1
+
+    def close() -> None:
+        nonlocal candidates, qualities, first
+        if candidates:
+            first = first if X else begun
+            X.append(candidates)
+            y.append(qualities)
+            candidates, qualities = [], []
 
     def taken() -> Chunk:
         nonlocal X, y, rows
@@ -23,19 +31,20 @@ def read(file: Any, raw: Any, name: str, chunk: int) -> Chunks:
         return made
 
     for number, line in _lines(file, name):
+        if line is None and X:  # a file that is followed has no more for the time being; the last list may go on
+            yield taken()
         parts = [] if line is None else line.partition("#")[0].split()
         if not parts:
             continue
         quality, of, features = _candidate(parts, name, number)
         if of != query:
+            close()
             if len(X) == chunk:
                 yield taken()
-            first = first if X else number
-            query = of
-            X.append([])
-            y.append([])
-        X[-1].append(features)
-        y[-1].append(quality)
+            query, begun = of, number
+        candidates.append(features)
+        qualities.append(quality)
+    close()
     if X:
         yield taken()
 
