@@ -18,7 +18,7 @@ K = 5
 
 
 def naive(X: Any, y: Any, K: int) -> tuple[Any, Any, list[int]]:
-    """Figure 2 of the paper, ranks counted from 0."""
+    """The algorithm of the paper, ranks counted from 0."""
     w, b, told = np.zeros(X.shape[1]), np.zeros(K - 1), []
     for x, rank in zip(X, y, strict=True):
         value = w @ x

@@ -68,7 +68,7 @@ def _(m: Any, x: Any, s: Any) -> Any:
 @learn.form(Ranks)
 def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     """On a mistake, with y_r = 1 for the thresholds below y and -1 for the others, and tau_r = y_r where y_r (w.x - b_r) <= 0, else 0:
-    w += (sum tau_r) x, b_r -= tau_r (figure 2 of the paper)."""
+    w += (sum tau_r) x, b_r -= tau_r."""
     b, value = thresholds(m.b), s.value[0]
     true = (1 if y > 0 else 0) if len(s.scores) == 1 else int(y)
     if rank(b, value) == true:
