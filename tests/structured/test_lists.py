@@ -251,6 +251,10 @@ LEARNERS: dict[str, Callable[..., Any]] = {
     "bayes": lambda **options: LogLinear("bayes", samples=20, delta=0.5, **options),
 }
 every = pytest.mark.parametrize("name", LEARNERS)
+COMPILED = ("margins", "ridge", "bayes")  # one of each kind of state
+every_kind = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=compiled) if name in COMPILED else name for name in LEARNERS]
+)
 FORMS: dict[str, Callable[[list[Any]], list[Any]]] = {
     "arrays": list,
     "sparse": lambda X: [sp.csr_array(H) for H in X],
@@ -268,8 +272,7 @@ def coming(X: list[Any]) -> list[Any]:
 
 
 @plain
-@compiled
-@every
+@every_kind
 @pytest.mark.parametrize("form", ["arrays", "coming"])
 def test_cuts_do_not_matter(name: str, form: str) -> None:
     X, y = data()
@@ -291,8 +294,7 @@ def test_cuts_do_not_matter(name: str, form: str) -> None:
 
 
 @plain
-@compiled
-@every
+@every_kind
 def test_forms_do_not_matter(name: str) -> None:
     X, y = data()
     X[0][0] = 1.0  # all features come with the first candidate, in the order of the columns
@@ -469,8 +471,7 @@ def test_first_weights(name: str, first: Any, tmp_path: Path) -> None:
 
 
 @plain
-@compiled
-@every
+@every_kind
 def test_odd_lists(name: str) -> None:
     """Empty, of one, all of the same quality, all of the same features: defined answers, and no NaN."""
     empty = [] if name == "pairs" else None

@@ -21,7 +21,7 @@ from onepass.structured.rules import room, teach
 # came into the state only for a later one of the same call must not see them.
 Ridge = namedtuple("Ridge", "problem A b seen beta alpha keep scale")
 
-# r: one row of R; R2, Rl: R'R and R'l of the list.
+# r: one row of R, and then the solution; R2, Rl: A and b with those of the list.
 Sums = namedtuple("Sums", "parts desk step r R2 Rl")
 
 
@@ -30,14 +30,8 @@ def _(m: Any, X: Any) -> Any:
     candidates, _ = longest(X)
     numbers, rows = m.problem.W.dtype, len(m.b)
     step = Scores(np.empty(1, numbers))
-    return Sums(
-        np.empty((candidates, 1), numbers),
-        np.empty(candidates, numbers),
-        step,
-        np.zeros(rows),
-        np.zeros((rows, rows)),
-        np.zeros(rows),
-    )
+    parts, desk = np.empty((candidates, 1), numbers), np.empty(candidates, numbers)
+    return Sums(parts, desk, step, np.zeros(rows), np.zeros((rows, rows)), np.zeros(rows))
 
 
 @teach.form(Ridge)
@@ -47,24 +41,30 @@ def _(m: Any, x: Any, mu: Any, weight: Any, s: Any) -> Any:
     n = m.seen[0]
     for i in range(x.indptr[0], x.indptr[len(mu)]):
         n = max(n, np.int64(x.indices[i]))
-    R2, Rl, w = s.R2[1 : n + 1, 1 : n + 1], s.Rl[1 : n + 1], m.problem.W[1 : n + 1, 0]
-    R2[:], Rl[:] = 0, 0
+    A, b, w = m.A[1 : n + 1, 1 : n + 1], m.b[1 : n + 1], m.problem.W[1 : n + 1, 0]
+    R2, Rl = s.R2[1 : n + 1, 1 : n + 1], s.Rl[1 : n + 1]
+    for j in range(n):
+        Rl[j] = m.keep * b[j]
+        for k in range(n):
+            R2[j, k] = m.keep * A[j, k]
     if not regress(x, mu, weight, s, R2, Rl):
         return PASSIVE
-    A, b = m.A[1 : n + 1, 1 : n + 1], m.b[1 : n + 1]
-    R2 += m.keep * A
-    Rl += m.keep * b
-    if not (np.isfinite(R2).all() and np.isfinite(Rl).all()):
+    solution = s.r[1 : n + 1]
+    if not solve(R2, Rl, m.beta, solution):
         return TOO_LARGE
-    solution = solve(R2, Rl, m.beta)
-    length = np.sqrt((solution * solution).sum())
-    if not length < np.sqrt(np.finfo(w.dtype).max):
-        return TOO_LARGE
-    before = np.sqrt(np.square(w.astype(np.float64)).sum())
-    share = m.alpha * (before / length if m.scale and before > 0 and length > 0 else 1.0)
-    A[:], b[:], m.seen[0] = R2, Rl, n
+    length2, before2 = 0.0, 0.0
     for j in range(n):
+        length2 += solution[j] * solution[j]
+        before2 += np.float64(w[j]) * np.float64(w[j])
+    if not length2 < np.finfo(w.dtype).max:
+        return TOO_LARGE
+    share = m.alpha * (np.sqrt(before2 / length2) if m.scale and before2 > 0 and length2 > 0 else 1.0)
+    m.seen[0] = n
+    for j in range(n):
+        b[j] = Rl[j]
         w[j] = (1 - m.alpha) * w[j] + share * solution[j]
+        for k in range(n):
+            A[j, k] = R2[j, k]
     return UPDATED
 
 
@@ -74,7 +74,8 @@ def regress(x: Any, mu: Any, weight: Any, s: Any, R2: Any, Rl: Any) -> Any:
     y, some = top(mu) if len(mu) > 0 else 0, False
     r = s.r[1 : len(Rl) + 1]
     for c in range(len(mu)):
-        r[:] = 0
+        for j in range(len(r)):
+            r[j] = 0
         for i in range(x.indptr[y], x.indptr[y + 1]):
             r[x.indices[i] - 1] += x.values[i]
         for i in range(x.indptr[c], x.indptr[c + 1]):
@@ -90,14 +91,23 @@ def regress(x: Any, mu: Any, weight: Any, s: Any, R2: Any, Rl: Any) -> Any:
 
 
 @routine
-def solve(A: Any, b: Any, beta: Any) -> Any:
-    """(A + beta I)^-1 b; without beta the shortest least-squares solution, A^+ b (Moore-Penrose)."""
-    values, V = np.linalg.eigh(np.ascontiguousarray(A))
-    along = V.T @ b
-    least = len(b) * np.finfo(np.float64).eps * np.abs(values).max()
-    for k in range(len(b)):
+def solve(A: Any, b: Any, beta: Any, out: Any) -> Any:
+    """out = (A + beta I)^-1 b; without beta the shortest least-squares solution, A^+ b (Moore-Penrose). Whether A is finite."""
+    n = len(b)
+    for j in range(n):
+        if not A[j, j] < np.inf:  # the largest of its row and column
+            return False
+        out[j] = 0
+    values, V = np.linalg.eigh(np.ascontiguousarray(A))  # in ascending order
+    least = n * np.finfo(np.float64).eps * values[-1]
+    for k in range(n):
+        along = 0.0
+        for j in range(n):
+            along += V[j, k] * b[j]
         if beta > 0:
-            along[k] /= max(values[k], 0.0) + beta
+            along /= max(values[k], 0.0) + beta
         else:
-            along[k] = along[k] / values[k] if values[k] > least else 0.0
-    return V @ along
+            along = along / values[k] if values[k] > least else 0.0
+        for j in range(n):
+            out[j] += along * V[j, k]
+    return True
