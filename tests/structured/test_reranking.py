@@ -47,8 +47,8 @@ def lists(taggers: dict[str, SequenceTagger], X: list[Any], y: list[Any], n: int
 
 @pytest.mark.slow
 def test_reranking_beats_the_first_choice() -> None:
-    """EWT: 2,000 sentences for the taggers, 3,000 others for their lists, in one pass; of the test part the first choice has 79.2 %, and
-    the best of twenty 92.0 %."""
+    """EWT: 2,000 sentences for the taggers, 3,000 others for their lists, in one pass. Of the test part the first choice has 79.2 %,
+    and the best of twenty 92.0 %."""
     X, y = conll("ewt-train.conll")
     order = np.random.default_rng(0).permutation(len(X))
     X, y = [X[i] for i in order], [y[i] for i in order]
