@@ -26,6 +26,7 @@ ORDER = {
     "ROMMA": "aggressive",
     "ALMA": "alpha p C",
     "MIRA": "",
+    "PRank": "",
     "PAClassifier": "C variant costs update",
     "PARegressor": "C variant epsilon",
     "PAMultilabel": "C variant",
@@ -79,7 +80,8 @@ def test_order(name: str) -> None:
 STAGES = "Hasher", "Imputer", "OneHot", "RBFBasis", "StandardScaler", "Table", "Text", "UnitNorm"
 KEPT = "PartialTrees", "RandomWalks", "Subsequences", "SubsetTrees"
 COUNTED = "ShortestPaths", "Spectrum", "Subtrees", "WeisfeilerLehman"
-OTHERS = "ActiveLearner", "DependencyParser", "SequenceTagger", "StructuredClassifier", *STAGES, *KEPT, *COUNTED
+STRUCTURED = "DependencyParser", "LogLinear", "Ranker", "Reranker", "SequenceTagger", "StructuredClassifier"
+OTHERS = "ActiveLearner", *STRUCTURED, *STAGES, *KEPT, *COUNTED
 CLASSES: dict[str, Any] = {**onepass.learners(), **{name: getattr(onepass, name) for name in OTHERS}}
 SOURCES = sorted(Path(onepass.__file__).parent.rglob("*.py"))
 

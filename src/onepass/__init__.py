@@ -41,6 +41,9 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for those who read and don't run
     from onepass.stages import WeisfeilerLehman as WeisfeilerLehman
     from onepass.stages import pipeline as pipeline
     from onepass.structured import DependencyParser as DependencyParser
+    from onepass.structured import LogLinear as LogLinear
+    from onepass.structured import Ranker as Ranker
+    from onepass.structured import Reranker as Reranker
     from onepass.structured import SequenceTagger as SequenceTagger
     from onepass.structured import StructuredClassifier as StructuredClassifier
 
@@ -56,11 +59,14 @@ _OTHERS = {
     "DivergedError": "base",
     "Hasher": "stages",
     "Imputer": "stages",
+    "LogLinear": "structured",
     "ModelFileError": "base",
     "OneHot": "stages",
     "PartialTrees": "stages",
     "RBFBasis": "stages",
     "RandomWalks": "stages",
+    "Ranker": "structured",
+    "Reranker": "structured",
     "SequenceTagger": "structured",
     "ShortestPaths": "stages",
     "Spectrum": "stages",

@@ -13,7 +13,7 @@ from onepass.base import Learner, ModelFileError
 from onepass.base.estimator import Estimator
 from onepass.base.saving import name_of, read, unpack
 from onepass.stages import Pipeline
-from onepass.structured import DependencyParser, SequenceTagger
+from onepass.structured import DependencyParser, LogLinear, Ranker, Reranker, SequenceTagger
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,8 @@ def load(path: str | os.PathLike[str] | IO[bytes]) -> Any:
     Files hold arrays and JSON, never code. The classes of onepass are known; one of your own must be imported first.
     """
     header, arrays = read(path)
-    classes: list[type[Any]] = [Pipeline, ActiveLearner, DependencyParser, SequenceTagger, *_subclasses(Estimator)]
+    outputs = [DependencyParser, LogLinear, Ranker, Reranker, SequenceTagger]
+    classes: list[type[Any]] = [Pipeline, ActiveLearner, *outputs, *_subclasses(Estimator)]
     known = {cls.__name__: cls for cls in classes}
     try:
         model = unpack(header, arrays, known)

@@ -83,7 +83,7 @@ def test_tune_and_compare(tmp_path: Path) -> None:
         (["--stage", "random-walks", "--learner", "pa1"], "is for kernel learners"),
         (["--set", "decay=1"], "WeisfeilerLehman has no parameter 'decay'"),
         (["--set", "rounds=-1"], "'rounds' parameter"),
-        (["--scale", "unit"], "Objects are not scaled"),
+        (["--scale", "unit"], "trees and graphs are not scaled"),
         (["--learner", "tagger"], "A tagger takes sentences"),
         (["--format", "csv", "--stage", "subtrees"], "--stage is for files of strings, trees and graphs"),
     ],

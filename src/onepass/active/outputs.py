@@ -10,7 +10,7 @@ from onepass.active.passes import SCORED_AHEAD, leads_of
 from onepass.base.knowledge import Door
 from onepass.base.labels import Coded
 from onepass.base.state import Array
-from onepass.structured.outputs import OutputLearner
+from onepass.structured.outputs import DecodingLearner
 
 
 class OutputPass:
@@ -21,7 +21,7 @@ class OutputPass:
 
     def __init__(
         self,
-        learner: OutputLearner,
+        learner: DecodingLearner,
         examples: Any,
         target: Coded,
         weights: Array | None,

@@ -15,7 +15,7 @@ from onepass.base.knowledge import Door
 from onepass.base.state import Array
 from onepass.compiled.gates import Active, Balanced, margin, margins
 from onepass.stages import Pipeline
-from onepass.structured.outputs import OutputLearner
+from onepass.structured.outputs import DecodingLearner
 
 SCORED_AHEAD = 4096  # so many rows at the most are scored in search of the next question
 
@@ -161,7 +161,7 @@ def margins_of(scores: Array, state: State) -> Array:
     return out
 
 
-def leads_of(learner: OutputLearner, examples: Any, state: State) -> Array:
+def leads_of(learner: DecodingLearner, examples: Any, state: State) -> Array:
     """The same of structured outputs: by how much the best one beats the second best."""
     if state.classes is not None and len(state.classes) < 2:
         return np.zeros(len(examples))
@@ -170,7 +170,7 @@ def leads_of(learner: OutputLearner, examples: Any, state: State) -> Array:
 
 def margin_of(learner: Any, x: Any) -> float:
     """How far one example is from another decision."""
-    if isinstance(learner, OutputLearner):
+    if isinstance(learner, DecodingLearner):
         return float(learner._read(lambda state: leads_of(learner, learner._examples([x]), state))[0])
     if isinstance(learner, Pipeline):
         one, score = learner._answer_one(x)
@@ -190,7 +190,7 @@ def check_unasked(learner: Any, x: Any) -> None:
     if type(x) is np.ndarray and x.ndim == 1 and x.dtype in FLOATS and x.dot(x) < np.inf:
         return  # as nearly all are, in a tenth of the time
     first = first_of(learner)
-    if isinstance(first, OutputLearner):
+    if isinstance(first, DecodingLearner):
         first._examples([x])
         return
     X = first._one_row(x)

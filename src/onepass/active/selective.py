@@ -28,7 +28,7 @@ from onepass.base.saving import Saved, pack_steps, pack_value, unpack_value
 from onepass.base.state import Array
 from onepass.base.tasks import table_door
 from onepass.base.writing import Locked, guarded, one_lock
-from onepass.structured.outputs import OutputLearner
+from onepass.structured.outputs import DecodingLearner
 
 # The draws have a stream of their own: those of a state are numbered from 0, and would be the same numbers for the same seed.
 STREAM = (2**64 - 1) << 64
@@ -166,7 +166,7 @@ class ActiveLearner(Saved, Locked, ClassifierMixin, MetaEstimatorMixin, BaseEsti
 
     def test_then_train(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """`partial_fit` that returns the scores each row had before it was learned from or passed over; of sentences, their tags."""
-        pieces = list[Any]() if isinstance(self.learner, OutputLearner) else Pieces()
+        pieces = list[Any]() if isinstance(self.learner, DecodingLearner) else Pieces()
         with self._lock:
             self._learn(X, y, sample_weight, table_door(X, classes), pieces)
             return self._joined(pieces) if isinstance(pieces, Pieces) else pieces
@@ -189,7 +189,7 @@ class ActiveLearner(Saved, Locked, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         """The label of one example; None while no label is known."""
         if self.__sklearn_is_fitted__():
             return self.learner_.predict_one(x)
-        return clone(self.learner).predict_one(x) if isinstance(self.learner, OutputLearner) else None
+        return clone(self.learner).predict_one(x) if isinstance(self.learner, DecodingLearner) else None
 
     @_learner_has("predict_proba")
     def predict_proba(self, X: Any) -> Array:
@@ -243,7 +243,7 @@ class ActiveLearner(Saved, Locked, ClassifierMixin, MetaEstimatorMixin, BaseEsti
     def _begin(self) -> None:
         """Check the parameters, and make what learns, unless it is there."""
         last = last_of(self.learner)
-        if not isinstance(last, Classifier | OutputLearner):
+        if not isinstance(last, Classifier | DecodingLearner):
             raise TypeError(
                 f"An ActiveLearner takes a classifier of onepass, a pipeline that ends in one, or a tagger, not {self.learner!r}."
             )
@@ -321,7 +321,7 @@ class ActiveLearner(Saved, Locked, ClassifierMixin, MetaEstimatorMixin, BaseEsti
 
     def _learn_table(self, X: Any, y: Any, sample_weight: Any, door: Door, pieces: Any) -> None:
         core = self._core
-        structured = isinstance(core, OutputLearner)
+        structured = isinstance(core, DecodingLearner)
         X = core._examples(X) if structured else examples(X, self.learner_)
         n = X.n if isinstance(X, Rows) else len(X)
         target, weights = core._targets(y, X if structured else n), core._weights(sample_weight, n)
@@ -367,7 +367,7 @@ class ActiveLearner(Saved, Locked, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         if "learner_" in steps:
             model._begin()
             draws = header["draws"]
-            known = isinstance(last_of(steps["learner_"]), Classifier | OutputLearner)
+            known = isinstance(last_of(steps["learner_"]), Classifier | DecodingLearner)
             sound = known and all(type(n) is int and 0 <= n < 2**63 for n in draws)
             if not sound:
                 raise ModelFileError("The model file is damaged: its learner or its draws are not those of an ActiveLearner.")

@@ -36,6 +36,11 @@ def opened(data: str, task: str | None, options: dict[str, Any]) -> Any:
             )
         given |= {"features": None, "drop": ()}
         task = None if task == "tagging" else task
+    elif task == "ranking":
+        if kind not in ("letor", "libsvm"):
+            raise click.UsageError(f"Lists are LIBSVM text with qid:, and {data} is {kind}: say --format letor if they are.")
+        given |= {"format": "letor", "features": None}
+        task = None
     elif kind in (*TABLES, *OBJECTS):
         given["features"] = None
     elif isinstance(options["label"], IfThere):  # of the table that the model was learned from

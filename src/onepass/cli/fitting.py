@@ -11,7 +11,8 @@ import scipy.sparse as sp
 
 from onepass.cli.models import MIXED, NUMBERS, SPARSE
 from onepass.evaluate.feeding import has_strings, rows_for, steps_of
-from onepass.evaluate.sequences import GIVEN, SENTENCE_METRICS, TREE_METRICS, count, count_arcs
+from onepass.evaluate.lists import LIST_METRICS
+from onepass.evaluate.sequences import COUNTINGS, GIVEN, SENTENCE_METRICS, TREE_METRICS
 from onepass.stages.dates import LOOKS_LIKE_A_DATE
 from onepass.streams import Chunk
 
@@ -89,11 +90,8 @@ class Errors:
     def add(self, y: Any, predicted: Any) -> None:
         """Take in a chunk."""
         self.examples += len(y)
-        if self.task == "tagging":
-            self._counted += count(y, predicted).sum(axis=0)
-            return
-        if self.task == "parsing":
-            self._counted += count_arcs(y, predicted).sum(axis=0)
+        if self.task in COUNTINGS:
+            self._counted += COUNTINGS[self.task].of(y, predicted).sum(axis=0)
             return
         if self.task == "classification":
             same_kind = (y.dtype.kind in "US") == (predicted.dtype.kind in "US")
@@ -104,8 +102,10 @@ class Errors:
             self._squared += float(error @ error)
 
     def metrics(self) -> dict[str, float]:
-        """The error rate of a classifier, and of a tagger that of words, and F1 if there are entities; UAS and LAS of a parser; MAE and
-        RMSE of a regressor."""
+        """The error rate of a classifier, and of a tagger that of words, and F1 if there are entities; UAS and LAS of a parser; the
+        quality of what was chosen of lists, and of the best; MAE and RMSE of a regressor."""
+        if self.task == "ranking":
+            return {name: float(LIST_METRICS[name](self._counted)) for name in ("quality", "oracle_quality")}
         if self.task == "tagging":
             f1 = {"entity_f1": SENTENCE_METRICS["entity_f1"](self._counted)} if self._counted[GIVEN] else {}
             return {

@@ -44,6 +44,7 @@ METRICS = {
     "regression": ["mae", "rmse"],
     "tagging": ["mistake_rate", "entity_f1"],  # the second where there are entities
     "parsing": ["uas", "las"],
+    "ranking": ["quality", "oracle_quality"],
 }
 DECIDED = {
     "learner": "--learner",
@@ -125,8 +126,8 @@ def learn(
 
     DATA is a file of LIBSVM text, CSV, TSV, Parquet, JSON lines or .npz, plain or compressed; - is standard input. Tables may hold
     numbers, categories, dates and sentences, and may lack values. Files of words with tags (.conll, .conllu) are learned by a tagger,
-    and their trees by --learner parser. Files of strings, trees or graphs (.strings, .trees, .graphs) have one a line, behind its label
-    and a tab.
+    and their trees by --learner parser, lists of candidates (LIBSVM text with qid:, .letor) by a reranker. Files of strings, trees or
+    graphs (.strings, .trees, .graphs) have one a line, behind its label and a tab.
     """
     import onepass
     from onepass import evaluate
@@ -408,7 +409,7 @@ def _about(model: Any, task: str) -> dict[str, Any]:
         "task": task,
         "parameters": {name: value for name, value in learner.get_params().items() if name not in ("classes", "grow")},
         "features": model.n_features_in_,
-        "classes": None if task == "regression" else learner.classes_.tolist(),
+        "classes": None if task in ("regression", "ranking") else learner.classes_.tolist(),
     }
 
 

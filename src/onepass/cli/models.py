@@ -45,6 +45,8 @@ STAGES = {
 KEPT = ("subsequences", "subset-trees", "partial-trees", "random-walks")  # which a kernel learner keeps and compares
 KEPT_AT_MOST = 1000
 LEARNERS_OF_SENTENCES = {"tagging": "tagger", "parsing": "parser"}  # by task
+LEARNERS_OF_OUTPUTS = {**LEARNERS_OF_SENTENCES, "ranking": "reranker"}
+LISTS = {"reranker": "Reranker", "loglinear": "LogLinear", "ranker": "Ranker"}
 HASHED = 2**18  # columns for what is not a number
 FEW = 100  # distinct whole numbers that may still be classes
 MANY_LABELS, OFTEN = 200, 10  # so many labels, and each but so many times: are these the classes?
@@ -133,6 +135,10 @@ def find(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         from onepass import DependencyParser
 
         return {"parsing": DependencyParser}, {}
+    if name.lower() in LISTS:
+        import onepass
+
+        return {"ranking": getattr(onepass, LISTS[name.lower()])}, {}
     families, short = offered(), short_names()
     classes = {cls.__name__: {task: cls} for family in families.values() for task, cls in family.items()}
     if name in classes:
@@ -155,9 +161,11 @@ def class_for(name: str, task: str) -> Any:
     """The class that a name means for a task."""
     classes, _ = find(name)
     if task not in classes:
-        hint = (
-            "; files of sentences end in .conll or .conllu, or say --format" if classes.keys() & LEARNERS_OF_SENTENCES else ""
-        )
+        endings = {
+            **dict.fromkeys(LEARNERS_OF_SENTENCES, "sentences end in .conll or .conllu"),
+            "ranking": "lists end in .letor",
+        }
+        hint = "".join(f"; files of {known}, or say --format" for name, known in endings.items() if name in classes)
         raise click.UsageError(f"{name} is for {next(iter(classes))}, not for {task}{hint}.")
     return classes[task]
 
@@ -202,7 +210,7 @@ def task_of(y: Any) -> str:
     import numpy as np
 
     if isinstance(y, list):
-        return "tagging"
+        return "ranking" if isinstance(y[0][0], float) else "tagging"
     if y.dtype.kind in "bUS":
         return "classification"
     distinct = np.unique(y)
@@ -216,7 +224,7 @@ def decided_task(y: Any, said: str | None, known: str | None, what: str) -> str:
     import numpy as np
 
     task = said or known or task_of(y)
-    if task in LEARNERS_OF_SENTENCES:
+    if task in LEARNERS_OF_OUTPUTS:
         return task
     distinct = len(np.unique(y))
     counted = f"{distinct:,} different values in the first {len(y):,} rows"
@@ -251,9 +259,11 @@ def task_of_model(model: Any) -> str:
     from sklearn.base import is_classifier
 
     from onepass import DependencyParser, SequenceTagger
+    from onepass.structured.listwise import ListLearner
 
-    if isinstance(model, SequenceTagger | DependencyParser):
-        return "tagging" if isinstance(model, SequenceTagger) else "parsing"
+    for cls, task in ((SequenceTagger, "tagging"), (DependencyParser, "parsing"), (ListLearner, "ranking")):
+        if isinstance(model, cls):
+            return task
     return "classification" if is_classifier(model) else "regression"
 
 
@@ -268,8 +278,8 @@ def resolved(name: str, kind: str, task: str) -> str:
     """The learner that a name means for data of a kind; "auto" means one that does well on most of it."""
     if name != AUTO:
         return name
-    if task in LEARNERS_OF_SENTENCES:
-        return LEARNERS_OF_SENTENCES[task]
+    if task in LEARNERS_OF_OUTPUTS:
+        return LEARNERS_OF_OUTPUTS[task]
     if kind in KEPT:
         return "kernelpa"
     if task == "classification":
@@ -304,8 +314,8 @@ def build(
     given, stage = find(name)[1] | (settings or {}), stage_of(kind)
     if task == "tagging":
         given = {"templates": "tags"} | given
-    if (task in LEARNERS_OF_SENTENCES or stage is not None) and scale not in ("auto", "none"):
-        raise click.UsageError(f"{'Sentences' if stage is None else 'Objects'} are not scaled; leave --scale out.")
+    if (task in LEARNERS_OF_OUTPUTS or stage is not None) and scale not in ("auto", "none"):
+        raise click.UsageError("Sentences, lists, strings, trees and graphs are not scaled; leave --scale out.")
     parameters = inspect.signature(cls).parameters
     if kind in KEPT:
         if "kernel" not in parameters:

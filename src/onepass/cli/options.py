@@ -15,7 +15,7 @@ from onepass.cli.models import STAGES
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-FORMATS = ("libsvm", "csv", "tsv", "parquet", "jsonl", "npz", "conll", "conllu", "strings", "trees", "graphs", "kelp")
+FORMATS = ("libsvm", "csv", "tsv", "parquet", "jsonl", "npz", "conll", "conllu", "strings", "trees", "graphs", "kelp", "letor")
 TASKS = ("classification", "regression")
 SCALES = ("auto", "standard", "unit", "none")
 DETECTORS = ("adwin", "page-hinkley", "window")
@@ -83,11 +83,13 @@ class Metric(click.ParamType):
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> str:
         """The name, if there is such a metric."""
+        from onepass.evaluate.lists import LIST_METRICS
         from onepass.evaluate.metrics import PER_LABEL
         from onepass.evaluate.sequences import SENTENCE_METRICS, TREE_METRICS
         from onepass.evaluate.tally import NAMES
 
-        known = list(dict.fromkeys([*(name for names in NAMES.values() for name in names), *SENTENCE_METRICS, *TREE_METRICS]))
+        others = *SENTENCE_METRICS, *TREE_METRICS, *LIST_METRICS
+        known = list(dict.fromkeys([*(name for names in NAMES.values() for name in names), *others]))
         name, _, label = value.partition("[")
         if value not in known and not (name in PER_LABEL and label.endswith("]")):
             self.fail(f"there is no metric {value!r}; known are {', '.join(known)}", parameter, context)

@@ -43,7 +43,8 @@ def predict(
     **options: Any,
 ) -> None:
     """Predict each example of DATA with a saved MODEL, and print one line for each; of a sentence, one for each word, with its tag
-    behind a tab, and how sure that is with --scores. A parser fills the tree of each sentence into the lines of DATA.
+    behind a tab, and how sure that is with --scores; of a list of candidates, the place of the best, counted from 0. A parser fills the
+    tree of each sentence into the lines of DATA.
 
     The model knows its columns and its label. --proba takes a model of `onepass learn --proba`. If the data has labels, the error of
     the predictions is printed on standard error.
@@ -70,7 +71,7 @@ def predict(
         options["label"] = False
     errors = Errors(task)
     with opened(data, task, options) as stream, click.open_file(str(output or "-"), "w") as file:
-        if proba:
+        if proba and task != "ranking":
             file.write(f"{plain(learned.classes_.tolist())}\n")
         answer = learned.predict_proba if proba else learned.decision_function if scores else None
         for X, y, predicted in predictions(learned, stream, lambda: check_columns(origin, stream)):
@@ -79,6 +80,9 @@ def predict(
                 file.writelines(_sentence(*parts) for parts in zip(X, predicted, sure or [None] * len(X), strict=True))
             elif task == "parsing":
                 file.writelines(sentence.filled(tree) for sentence, tree in zip(X, predicted, strict=True))
+            elif task == "ranking":
+                lines = predicted if answer is None else [values.tolist() for values in answer(X)]
+                file.writelines(f"{plain(line)}\n" for line in lines)
             else:
                 values = predicted if answer is None else answer(X)
                 file.writelines(f"{plain(value)}\n" for value in values.tolist())

@@ -37,7 +37,9 @@ from onepass.evaluate.tally import BLOCK, Curve, Tally, json_number, wants_proba
 from onepass.stages import Pipeline
 from onepass.streams import Chunk
 from onepass.streams.stream import Position
+from onepass.structured import DependencyParser
 from onepass.structured.learner import StructuredLearner
+from onepass.structured.listwise import ListLearner
 
 log = logging.getLogger(__name__)
 
@@ -183,10 +185,13 @@ def prequential(
     for name, value, least in (("window", window, 1), ("delay", delay, 0), ("points", points, 2)):
         if value is not None and value < least:
             raise ValueError(f"`{name}` must be at least {least}, got {value}.")
-    if isinstance(getattr(model, "learner", model), StructuredLearner):
+    core = getattr(model, "learner", model)
+    if isinstance(core, StructuredLearner | ListLearner):
         if delay or drift is not None or on_drift is not None:
             raise ValueError("`delay`, `drift` and `on_drift` are for classifiers and regressors.")
-        return Prequential(*sequences.run(model, stream, metrics, window, classes, points, callback))
+        task = "ranking" if isinstance(core, ListLearner) else "parsing" if isinstance(core, DependencyParser) else "tagging"
+        counting = sequences.COUNTINGS[task]
+        return Prequential(*sequences.run(model, stream, metrics, window, classes, points, callback, counting))
     refuse_other_kinds(model)
     watch = None if drift is None else Watch(drift)
     check_action(on_drift, watch)

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from onepass.evaluate import lists
 from onepass.evaluate.metrics import Array, share
 from onepass.evaluate.tally import Curve, Tally, _Sums, _Track
-from onepass.structured import DependencyParser
 
 # What is counted of a sentence; RELATED: words whose relation is known, ARCS: those of them with the right head and relation.
 WORDS, RIGHT, SENTENCES, WHOLE, HITS, FOUND, GIVEN = range(7)
@@ -100,13 +100,18 @@ TREE_METRICS: dict[str, Callable[[Array], Array]] = {
 
 
 class Counting(NamedTuple):
-    """How outputs of a kind are counted, and what follows from that."""
+    """How examples with outputs of a kind are called and counted, and what follows from that."""
 
-    of: Callable[[Iterable[Sequence[Any]], Iterable[Sequence[Any]]], Array]
+    what: str
+    of: Callable[[Iterable[Any], Iterable[Any]], Array]
     metrics: dict[str, Callable[[Array], Array]]
 
 
-TAGS, TREES = Counting(count, SENTENCE_METRICS), Counting(count_arcs, TREE_METRICS)
+COUNTINGS = {
+    "tagging": Counting("sentences", count, SENTENCE_METRICS),
+    "parsing": Counting("sentences", count_arcs, TREE_METRICS),
+    "ranking": Counting("lists", lists.count, lists.LIST_METRICS),
+}
 
 
 class _Outputs(_Sums):
@@ -115,14 +120,14 @@ class _Outputs(_Sums):
 
 
 class SentenceTally(Tally):
-    """Collects what was counted of sentences, and keeps the metrics that were asked for."""
+    """Collects what was counted of outputs, and keeps the metrics that were asked for."""
 
-    def __init__(self, metrics: Iterable[str], points: int, window: int | None, counting: Counting = TAGS) -> None:
+    def __init__(self, metrics: Iterable[str], points: int, window: int | None, counting: Counting) -> None:
         super().__init__([], None, False, points, window)
         self._asked = list(dict.fromkeys(metrics))
         for name in self._asked:
             if name not in counting.metrics:
-                raise ValueError(f"There is no metric {name!r} for sentences. Known are: {', '.join(counting.metrics)}.")
+                raise ValueError(f"There is no metric {name!r} for {counting.what}. Known are: {', '.join(counting.metrics)}.")
         kinds: Any = [(_Outputs, {name: counting.metrics[name] for name in self._asked})]
         self._total = _Track(kinds, {}, points)
         self._recent = None if window is None else _Track(kinds, {}, points, window)
@@ -142,17 +147,18 @@ def run(
     classes: Any,
     points: int,
     callback: Callable[[int, dict[str, float]], object] | None,
+    counting: Counting,
 ) -> tuple[dict[str, float], Curve, Curve | None, int, float, int]:
-    """Predict sentences, count, and learn from them: the metrics, the curves, the number of sentences, the seconds that the model took
+    """Predict examples, count, and learn from them: the metrics, the curves, the number of examples, the seconds that the model took
     and the updates that it made."""
-    asked = ["mistake_rate"] if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
-    counting = TREES if isinstance(model, DependencyParser) else TAGS
+    first = "mistake_rate" if "mistake_rate" in counting.metrics else next(iter(counting.metrics))
+    asked = [first] if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
     tally = SentenceTally(asked, points, window, counting)
     updates, seconds = getattr(model, "updates_", 0), 0.0
     for X, y in _parts(stream):
         fresh = not hasattr(model, "t_")
         start = perf_counter()
-        told = model.test_then_train(X, y, classes=classes if fresh else None)
+        told = model.test_then_train(X, y, **({} if classes is None or not fresh else {"classes": classes}))
         seconds += perf_counter() - start
         tally.count(counting.of(y, told))
         if callback is not None and tally.n:
@@ -168,7 +174,7 @@ def _parts(stream: Any) -> Iterable[tuple[Any, Any]]:
     if isinstance(stream, tuple):
         X, y = map(list, stream)
         if len(X) != len(y):
-            raise ValueError(f"There are {len(X)} sentences, and outputs for {len(y)}.")
+            raise ValueError(f"There are {len(X)} examples, and outputs for {len(y)}.")
         for start in range(0, len(X), PIECE):
             yield X[start : start + PIECE], y[start : start + PIECE]
         return

@@ -12,6 +12,7 @@ from onepass.linear.narow import NAROWClassifier
 from onepass.linear.nherd import NHERDClassifier
 from onepass.linear.passive_aggressive import PAClassifier, PARegressor
 from onepass.linear.perceptron import Perceptron
+from onepass.linear.prank import PRank
 from onepass.linear.romma import ROMMA
 from onepass.linear.second_order_perceptron import SecondOrderPerceptron
 from onepass.linear.shifting import ShiftingPerceptron
@@ -35,6 +36,7 @@ __all__ = [
     "PAMultilabel",
     "PARegressor",
     "PAUniclass",
+    "PRank",
     "Perceptron",
     "SCWClassifier",
     "SecondOrderPerceptron",

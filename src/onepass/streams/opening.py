@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from onepass.base.inputs import as_csr
-from onepass.streams import arrays, conll, libsvm, objects, tables
+from onepass.streams import arrays, conll, letor, libsvm, objects, tables
 from onepass.streams.raw import Source, Unpacked
 from onepass.streams.stream import Chunks, Notes, Stream
 
@@ -34,11 +34,12 @@ ENDINGS = {
     "trees": "trees",
     "graphs": "graphs",
     "klp": "kelp",
+    "letor": "letor",
 }
 TABLES = ("csv", "tsv", "parquet", "jsonl")
 SENTENCES = ("conll", "conllu")
 OBJECTS = tuple(objects.READERS)
-FORMATS = ("libsvm", *TABLES, "npz", *SENTENCES, *OBJECTS)
+FORMATS = ("libsvm", *TABLES, "npz", *SENTENCES, *OBJECTS, "letor")
 WORKERS = min(2, os.cpu_count() or 1)  # that parse: two are enough to keep a learner busy
 TASKS = (None, "classification", "regression", "parsing")
 
@@ -69,12 +70,14 @@ def open(
     source : path, "-", binary file, (X, y), array, CSR matrix or data frame
         What to read; "-" is standard input. Files may be compressed with gzip, bzip2, xz or zstd, which
         their first bytes show.
-    format : "libsvm", "csv", "tsv", "parquet", "jsonl", "npz", "conll", "conllu", "strings", "trees", "graphs" or "kelp", optional
+    format : str, optional
+        "libsvm", "csv", "tsv", "parquet", "jsonl", "npz", "conll", "conllu", "strings", "trees", "graphs", "kelp" or "letor".
         By default it follows from the ending of the name, and is "libsvm" for other endings. CSV without a header (its first row
         has only numbers) has columns "0", "1", ... An .npz file holds X and y, or what `scipy.sparse.save_npz` writes and y.
         Files of columns, a word a line and an empty line between sentences, are read as lists of words and of tags: "conll" has the
         word first, "conllu" is the format of treebanks. Files with a string, a tree in brackets or a graph a line, behind a label
-        and a tab, are read as lists of these, for the stages that take them; "kelp" is the format of KeLP.
+        and a tab, are read as lists of these, for the stages that take them; "kelp" is the format of KeLP. "letor" is LIBSVM text
+        with `qid:`, read as lists of candidates, dicts of features, and of their qualities.
     chunk : int
         Rows per chunk; the last chunk may have fewer.
     label : str, int or False, optional
@@ -159,7 +162,7 @@ def open(
     about: dict[str, Any] = {}
     if follow and kind in ("parquet", "npz"):
         raise ValueError(f"follow=True is for text files; {kind} files do not grow")
-    if kind in ("libsvm", "npz"):
+    if kind in ("libsvm", "npz", "letor"):
         _refuse_columns(label, drop, f"{kind} files")
     if kind in SENTENCES:
         if drop or features is not None or task not in (None, "parsing"):
@@ -195,6 +198,8 @@ def open(
                 yield from conll.read(file, raw, place.name, chunk, columns)
             elif kind in OBJECTS:
                 yield from objects.read(file, raw, place.name, chunk, kind, label is not False, task == "regression")
+            elif kind == "letor":
+                yield from letor.read(file, raw, place.name, chunk)
             elif kind == "libsvm":
                 yield from libsvm.read(file, raw, place.name, chunk, features, zero_based, WORKERS if threads else 0)
             else:

@@ -41,8 +41,8 @@ class Chunk:
     """Rows `X`, their labels `y` or None, their position, the names of their columns.
 
     X is a C-ordered array, a `csr_array`, or, for a table with strings, a data frame of the features: the user's own kind of
-    frame, and a pyarrow table for files. Of sentences, X and y are lists of lists of words and of tags; of strings,
-    trees and graphs X is a list.
+    frame, and a pyarrow table for files. Of sentences, X and y are lists of lists of words and of tags; of lists of
+    candidates, of dicts and of qualities; of strings, trees and graphs X is a list.
 
     open_ended: whether later chunks may have more columns, as those of LIBSVM text may if the number of features is not given.
     """

@@ -61,18 +61,18 @@ def _(m: Any, X: Any) -> Any:
 
 @prepare.form(Cascade)
 def _(m: Any, x: Any, s: Any) -> Any:
-    prepare(m.first, x, s.first)
+    return prepare(m.first, x, s.first)
 
 
 @foretell.form(Cascade)
-def _(m: Any, average: Any, x: Any, s: Any, z: Any) -> Any:
-    if not foretell(m.first, first_of(average), x, s.first, z):
+def _(m: Any, average: Any, x: Any, s: Any, n: Any, z: Any) -> Any:
+    if not foretell(m.first, first_of(average), x, s.first, n, z):
         return False
     if m.second.problem.n == 0:
         return True
     tree, seconds = tree_of(x, z), s.seconds[: len(z)]
-    prepare(m.second, tree, s.second)
-    fine = foretell(m.second, second_of(average), tree, s.second, seconds)
+    more = prepare(m.second, tree, s.second)
+    fine = foretell(m.second, second_of(average), tree, s.second, more, seconds)
     for i in range(len(z)):
         z[i] += SPAN * (seconds[i] + 1)
     return fine

@@ -12,7 +12,7 @@ import numpy as np
 from onepass.base.parameters import parameter, parametric
 from onepass.base.state import Array, State
 from onepass.structured.candidates import Candidates, Listed
-from onepass.structured.outputs import OutputLearner
+from onepass.structured.outputs import DecodingLearner
 from onepass.structured.words import features_of, words_by_name
 
 
@@ -44,7 +44,7 @@ class Inputs:
 
 
 @parametric
-class StructuredClassifier(OutputLearner):
+class StructuredClassifier(DecodingLearner):
     """Outputs of any kind, for a problem of your own: an object with a few methods in plain Python.
 
     `phi(x, y)` gives the features of an output as a dict, as words have them for `SequenceTagger`; the score of an output is
@@ -162,7 +162,7 @@ class StructuredClassifier(OutputLearner):
 
     def _listed(self, inputs: list[Any], outputs: list[list[Any]]) -> Candidates:
         features = [[self.problem.phi(x, y) for y in several] for x, several in zip(inputs, outputs, strict=True)]
-        words = words_by_name(features, float(np.finfo(self.dtype).max) ** 0.25)
+        words = words_by_name(features, float(np.finfo(self.dtype).max) ** 0.25, "example")
         return Candidates(outputs, words, np.zeros(int(words.offsets[-1])))
 
     def _targets(self, y: Any, n: Any) -> Array:

@@ -13,11 +13,11 @@ from onepass.base.knowledge import Start
 from onepass.base.labels import Coded, check_labels, declared_classes, encode_labels, label_array
 from onepass.base.parameters import parameter, parametric
 from onepass.base.state import Array, State
-from onepass.structured.outputs import OutputLearner, taught
+from onepass.structured.outputs import DecodingLearner, taught
 
 
 @parametric
-class StructuredLearner(OutputLearner):
+class StructuredLearner(DecodingLearner):
     """Base of the learners whose outputs are labels, a column of the weights each."""
 
     _known_forms: ClassVar[tuple[str, ...]] = ("multiclass",)

@@ -14,7 +14,7 @@ from onepass.compiled.rows import row
 from onepass.compiled.rules import PASSIVE
 from onepass.compiled.verb import verb
 from onepass.structured.problem import decode, decode_several, desk, extent, value, weigh
-from onepass.structured.rules import Structured, room, teach
+from onepass.structured.rules import room, teach
 
 
 @verb(0)
@@ -38,26 +38,24 @@ def _(average: Any, x: Any, parts: Any, spare: Any) -> Any:
     return spare
 
 
-@verb(0)
-def prepare(model: Any, x: Any, s: Any) -> None:
-    """Weigh the parts of an example."""
+def _prepare(model: Any, x: Any, s: Any) -> Any:
+    return weigh(model.problem, x, s.parts)
 
 
-@verb(0)
-def foretell(model: Any, average: Any, x: Any, s: Any, z: Any) -> Any:
-    """z = the best output as the outside sees it, after `prepare`; whether its score is a number."""
-
-
-@prepare.form(Structured)
-def _(model: Any, x: Any, s: Any) -> Any:
-    weigh(model.problem, x, s.parts)
-
-
-@foretell.form(Structured)
-def _(model: Any, average: Any, x: Any, s: Any, z: Any) -> Any:
-    parts = seen(average, x, s.parts, s.spare)
+def _foretell(model: Any, average: Any, x: Any, s: Any, n: Any, z: Any) -> Any:
+    parts = seen(average, x, s.parts[:n], s.spare[:n])
     decode(model.problem, x, parts, s.desk, z)
     return abs(value(model.problem, x, parts, z)) < np.sqrt(np.finfo(s.parts.dtype).max)
+
+
+@verb(0, otherwise=_prepare)
+def prepare(model: Any, x: Any, s: Any) -> Any:
+    """Weigh the parts of an example; how many rows of parts there are."""
+
+
+@verb(0, otherwise=_foretell)
+def foretell(model: Any, average: Any, x: Any, s: Any, n: Any, z: Any) -> Any:
+    """z = the best output as the outside sees it, of the n rows of parts of `prepare`; whether its score is a number."""
 
 
 @entry_point
@@ -71,8 +69,8 @@ def run(model: Any, average: Any, X: Any, Y: Any, gate: Any, out: Any, count: An
     for t in range(len(X.offsets) - 1):
         x = row(X, t)
         start, end = X.offsets[t], X.offsets[t + 1]
-        prepare(model, x, s)
-        if len(out) > 0 and not foretell(model, average, x, s, out[start:end]):
+        n = prepare(model, x, s)
+        if len(out) > 0 and not foretell(model, average, x, s, n, out[start:end]):
             break
         share = weight(gate, t, s.step.scores)
         if share > 0:
@@ -99,8 +97,8 @@ def run_several(model: Any, average: Any, X: Any, outputs: Any, scores: Any) -> 
     spare, d = np.empty_like(parts), desk(model.problem, X, max(k, 2), False)
     for t in range(len(scores)):
         x, start, end = row(X, t), X.offsets[t], X.offsets[t + 1]
-        weigh(model.problem, x, parts)
-        shown, found = seen(average, x, parts, spare), outputs[:, start:end]
+        n = weigh(model.problem, x, parts)
+        shown, found = seen(average, x, parts[:n], spare[:n]), outputs[:, start:end]
         several = decode_several(model.problem, x, shown, found[0], False, d, found)
         scores[t] = np.nan
         for i in range(min(several, k)):

@@ -40,8 +40,6 @@ from onepass.structured.rules import Collins, Ordered, Structured
 
 BLOCK = 1024  # examples, for which the loop runs at once
 
-NOTHING = np.empty(0, np.int64)
-
 
 class Bound:
     """A state as the records that the loop takes, and the loop's entry points for them; checked once, here."""
@@ -78,7 +76,7 @@ class Bound:
     def predict(self, X: Any) -> tuple[Array, int]:
         """The outputs of examples, one after the other, and how many examples were done."""
         out = np.empty(X.offsets[-1], np.int64)
-        return out, call(*self.call(X, NOTHING, self.predict_only, out))
+        return out, call(*self.call(X, self._learner._no_targets, self.predict_only, out))
 
 
 @parametric
@@ -87,39 +85,6 @@ class OutputLearner(Learner):
 
     _known_forms: ClassVar[tuple[str, ...]] = ("outputs",)
 
-    rule: str = parameter(
-        "PA",
-        among("PA", "perceptron", "AROW", "CW"),
-        matters=True,
-        text="How far a step goes: passive-aggressive, the perceptron's, or as sure of each weight as that is of itself.",
-    )
-    C: float = parameter(1.0, POSITIVE, cautious="smaller", text='Aggressiveness of the rule "PA", unless it is "hard".')
-    variant: str = parameter(
-        "hard",
-        among(*VARIANTS),
-        text='How C limits the step of "PA": not at all ("hard"), as an upper bound ("I"), or by making every step smaller ("II").',
-    )
-    r: float = parameter(1.0, POSITIVE, cautious="larger", text='How much noise "AROW" expects.')
-    confidence: float = parameter(
-        0.75,
-        Interval(Real, 0.5, 1, closed="neither"),
-        cautious="smaller",
-        text='The probability with which "CW" wants the right output before its rival.',
-    )
-    update: str = parameter(
-        "max_loss",
-        among("prediction", "max_loss"),
-        matters=True,
-        text="The rival of the right output: the one that is predicted, so that only mistakes are learned from, or the one of the"
-        " largest loss.",
-    )
-    cost: str = parameter(
-        "errors",
-        among(*COSTS),
-        matters=True,
-        text="The margin that is wanted over an output: the root of the number of its errors, their number, or 1.",
-    )
-    rivals: int = parameter(1, COUNT, text="How many rivals a step looks at.")
     _: KW_ONLY
     average: bool | str | float | None = parameter(True)
     shuffle: bool = parameter(
@@ -129,7 +94,7 @@ class OutputLearner(Learner):
     dtype: str = parameter("float64", among("float64", "float32"), text="The type of the weights.")
 
     _entry: ClassVar[tuple[Any, ...]] = ()  # the machine code of the loop, and what it is for
-    _axes: ClassVar[str] = "features"  # of the weights
+    _no_targets: ClassVar[Array] = np.empty(0, np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_entry"}
@@ -148,6 +113,10 @@ class OutputLearner(Learner):
         """The right outputs of examples, one after the other: what can be cut, and taken in another order."""
         raise NotImplementedError
 
+    def _structured(self, state: State, W: Array, averaged: Any) -> Any:
+        """The record of the problem and of how it is learned (`rules.py: teach`), with these weights, or behind their average."""
+        raise NotImplementedError
+
     def _flaw(self, state: State) -> str | None:
         """What is wrong with the numbers in a state, if anything."""
         return None
@@ -164,14 +133,6 @@ class OutputLearner(Learner):
         """What is predicted before anything was learned: what all weights of 0 say."""
         return self._told(X, self._first(X, None, None, None))
 
-    def _leads(self, examples: Any, state: State) -> Array:
-        """By how much the best output of each example beats the second best, in float64; infinite where there is no other."""
-        bound, found = self._bind(state), examples.known_to(state)
-        outputs, scores = np.zeros((2, int(found.offsets[-1])), np.int64), np.empty((len(examples), 2), state.dtype)
-        run_several(bound.model, bound.average, found, outputs, scores)
-        lead = scores[:, 0].astype(np.float64) - scores[:, 1]
-        return np.where(np.isnan(lead), np.inf, lead)
-
     def _first(self, examples: Any, target: Any, weights: Array | None, classes: Any, *, whole: bool = False) -> State:
         """The state before a first call; whether that is the whole data. Where features may not come up, it knows those of the call."""
         self._check_classes(None, classes)
@@ -184,42 +145,6 @@ class OutputLearner(Learner):
             raise ValueError(f"The outputs of {type(self).__name__} are no classes: leave `classes` out.")
 
     # --- records ---
-
-    def _fields(self, form: str) -> dict[str, Field]:
-        second = {"Sigma": Field(self._axes, start=1.0, fades=True)} if self.rule in ("AROW", "CW") else {}
-        return {"W": Field(self._axes, additive=True), **second}
-
-    def _structured(self, state: State, W: Array, averaged: Any) -> Structured:
-        kind = COSTS[self.cost]
-        rule = self._rule(W.reshape(-1) if averaged is None else averaged, state)
-        return Structured(self._problem(state, W), rule, self.update == "max_loss", kind, int(self.rivals))
-
-    def _rule(self, w: Any, state: State) -> Any:
-        task = Ordered(1.0)
-        if self.rule == "PA":
-            return PA(w, task, float(self.C), VARIANTS[self.variant])
-        if self.rule == "perceptron":
-            return Collins(w, task)
-        arow, cw = AROW(float(self.r), False, False), Confidence(quantile(self.confidence), np.inf, False, False)
-        return Gaussian(w, task, Diagonal(state.arrays["Sigma"].reshape(-1)), arow if self.rule == "AROW" else cw)
-
-    def _weights_are_switches(self) -> bool:
-        return self.rule in ("perceptron", "CW") or (self.rule == "PA" and self.variant == "hard")
-
-    @property
-    def _grid(self) -> dict[str, tuple[Any, ...]]:
-        limits = {
-            "AROW": {"r": POWERS_OF_TWO},
-            "PA": {} if self.variant == "hard" else {"C": tuple(2.0**k for k in range(-9, 1))},
-        }
-        return limits.get(self.rule, {})
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.rivals > 1 and self.update == "max_loss" and self.cost != "errors":
-            raise ValueError(
-                'Several rivals of the largest loss can be found for cost="errors" only; or set update="prediction".'
-            )
 
     def _bind(self, state: State) -> Any:
         bound = state.bound
@@ -261,10 +186,6 @@ class OutputLearner(Learner):
     def predict(self, X: Any) -> list[Any]:
         """The output of each example."""
         return self._read(lambda state: self._predicted(X, state))
-
-    def decision_function(self, X: Any) -> Array:
-        """How sure each output is as a whole: by how much the best beats the second best."""
-        return self._read(lambda state: self._leads(self._examples(X), state))
 
     def predict_one(self, x: Any) -> Any:
         """The output of one example; None for each of its labels while none is known."""
@@ -401,6 +322,101 @@ class OutputLearner(Learner):
         raise DivergedError(
             f"The scores of {type(self).__name__} are no longer finite at example {t}, though the data is. {self._remedy()}"
         )
+
+
+@parametric
+class RuleLearner(OutputLearner):
+    """A learner whose steps are those of a linear rule, along differences of features."""
+
+    rule: str = parameter(
+        "PA",
+        among("PA", "perceptron", "AROW", "CW"),
+        matters=True,
+        text="How far a step goes: passive-aggressive, the perceptron's, or as sure of each weight as that is of itself.",
+    )
+    C: float = parameter(1.0, POSITIVE, cautious="smaller", text='Aggressiveness of the rule "PA", unless it is "hard".')
+    variant: str = parameter(
+        "hard",
+        among(*VARIANTS),
+        text='How C limits the step of "PA": not at all ("hard"), as an upper bound ("I"), or by making every step smaller ("II").',
+    )
+    r: float = parameter(1.0, POSITIVE, cautious="larger", text='How much noise "AROW" expects.')
+    confidence: float = parameter(
+        0.75,
+        Interval(Real, 0.5, 1, closed="neither"),
+        cautious="smaller",
+        text='The probability with which "CW" wants the right output before its rival.',
+    )
+
+    _axes: ClassVar[str] = "features"  # of the weights
+
+    def _fields(self, form: str) -> dict[str, Field]:
+        second = {"Sigma": Field(self._axes, start=1.0, fades=True)} if self.rule in ("AROW", "CW") else {}
+        return {"W": Field(self._axes, additive=True), **second}
+
+    def _rule(self, w: Any, state: State) -> Any:
+        task = Ordered(1.0)
+        if self.rule == "PA":
+            return PA(w, task, float(self.C), VARIANTS[self.variant])
+        if self.rule == "perceptron":
+            return Collins(w, task)
+        arow, cw = AROW(float(self.r), False, False), Confidence(quantile(self.confidence), np.inf, False, False)
+        return Gaussian(w, task, Diagonal(state.arrays["Sigma"].reshape(-1)), arow if self.rule == "AROW" else cw)
+
+    def _weights_are_switches(self) -> bool:
+        return self.rule in ("perceptron", "CW") or (self.rule == "PA" and self.variant == "hard")
+
+    @property
+    def _grid(self) -> dict[str, tuple[Any, ...]]:
+        limits = {
+            "AROW": {"r": POWERS_OF_TWO},
+            "PA": {} if self.variant == "hard" else {"C": tuple(2.0**k for k in range(-9, 1))},
+        }
+        return limits.get(self.rule, {})
+
+
+@parametric
+class DecodingLearner(RuleLearner):
+    """A learner of the outputs that a decoder finds among all that there are."""
+
+    update: str = parameter(
+        "max_loss",
+        among("prediction", "max_loss"),
+        matters=True,
+        text="The rival of the right output: the one that is predicted, so that only mistakes are learned from, or the one of the"
+        " largest loss.",
+    )
+    cost: str = parameter(
+        "errors",
+        among(*COSTS),
+        matters=True,
+        text="The margin that is wanted over an output: the root of the number of its errors, their number, or 1.",
+    )
+    rivals: int = parameter(1, COUNT, text="How many rivals a step looks at.")
+
+    def decision_function(self, X: Any) -> Array:
+        """How sure each output is as a whole: by how much the best beats the second best."""
+        return self._read(lambda state: self._leads(self._examples(X), state))
+
+    def _leads(self, examples: Any, state: State) -> Array:
+        """By how much the best output of each example beats the second best, in float64; infinite where there is no other."""
+        bound, found = self._bind(state), examples.known_to(state)
+        outputs, scores = np.zeros((2, int(found.offsets[-1])), np.int64), np.empty((len(examples), 2), state.dtype)
+        run_several(bound.model, bound.average, found, outputs, scores)
+        lead = scores[:, 0].astype(np.float64) - scores[:, 1]
+        return np.where(np.isnan(lead), np.inf, lead)
+
+    def _structured(self, state: State, W: Array, averaged: Any) -> Structured:
+        kind = COSTS[self.cost]
+        rule = self._rule(W.reshape(-1) if averaged is None else averaged, state)
+        return Structured(self._problem(state, W), rule, self.update == "max_loss", kind, int(self.rivals))
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.rivals > 1 and self.update == "max_loss" and self.cost != "errors":
+            raise ValueError(
+                'Several rivals of the largest loss can be found for cost="errors" only; or set update="prediction".'
+            )
 
 
 def taught(examples: Any, target: Coded, weights: Array | None) -> tuple[Any, Coded]:

@@ -77,7 +77,7 @@ def _(m: Any, loss: Any, norm2: Any, weight: Any) -> Any:
 
 @verb(0)
 def room(m: Any, X: Any) -> Any:
-    """Work space for all examples of X."""
+    """Work space for all examples of X, with at least `parts`, `spare`, `desk` and `step`."""
 
 
 @verb(0)

@@ -164,8 +164,8 @@ def words_by_template(sentences: Any, table: Array) -> Words:
     return Words(offsets, indptr, keys, np.ones(len(keys)))
 
 
-def words_by_name(sentences: Any, largest: float) -> Words:
-    """Lists of dicts of features, or of lists of features that are there."""
+def words_by_name(sentences: Any, largest: float, called: str = "sentence") -> Words:
+    """Lists of dicts of features, or of lists of features that are there. What a list is called is told if it is refused."""
     places: dict[str, int] = {}
     offsets, indptr, features, values = [0], [0], list[int](), list[float]()
     for t, sentence in enumerate(sentences_of(sentences)):
@@ -178,7 +178,7 @@ def words_by_name(sentences: Any, largest: float) -> Words:
             for name, value in features_of(word, t):
                 if not abs(value) < largest:
                     raise ValueError(
-                        f"Feature {name!r} of example {t} is {value}: "
+                        f"Feature {name!r} of {called} {t} is {value}: "
                         + (
                             "Input X contains NaN."
                             if value != value
