@@ -314,6 +314,18 @@ def test_forms_do_not_matter(name: str) -> None:
 
 
 @plain
+def test_what_users_hand_in_stays_as_it_is() -> None:
+    """A sparse matrix with zeros, with entries in no order and twice at one place; an array that nobody may write to."""
+    odd = sp.csr_array((np.array([1.0, 0.0, 2.0, 3.0]), np.array([2, 0, 1, 1]), np.array([0, 2, 4])), shape=(2, M))
+    fixed = np.array([[0.0, 0.0, 1.0, 0.0], [0.0, 5.0, 0.0, 0.0]])
+    fixed.flags.writeable = False
+    one, other = (made("margins").partial_fit([H], [[0.5, 1.0]]) for H in (odd, fixed))
+    assert snapshot(one) == snapshot(other)
+    assert odd.data.tolist() == [1.0, 0.0, 2.0, 3.0]
+    assert odd.indices.tolist() == [2, 0, 1, 1]
+
+
+@plain
 @every
 @pytest.mark.parametrize("way", ["file", "pickle", "copy"])
 def test_going_on_is_never_having_stopped(name: str, way: str, tmp_path: Path) -> None:

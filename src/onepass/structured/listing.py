@@ -27,7 +27,7 @@ class Columns(Words):
         check_features(self, state)
         if self.width is None or state.n_features == self.width:
             return state, self
-        return state._but(names=None).widened(self.width), self
+        return state._but(names=None).widened(self.width), self  # the first candidates decide that features have no names
 
     def _without_features(self) -> Columns:
         nothing = np.zeros(0, np.int32)
@@ -108,7 +108,7 @@ def _by_column(lists: list[Any], largest: float) -> Columns:
     table: Any = sp.csr_array((0, 0))
     if filled:
         sparse = any(map(sp.issparse, filled))
-        table = sp.csr_array(sp.vstack(list(map(sp.csr_array, filled))) if sparse else np.concatenate(filled))
+        table = sp.csr_array(sp.vstack(list(map(sp.csr_array, filled))) if sparse else np.concatenate(filled), copy=True)
         table.sum_duplicates()
         table.eliminate_zeros()
     offsets = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])

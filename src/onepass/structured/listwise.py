@@ -49,17 +49,17 @@ class ListLearner(OutputLearner):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, qid: Any = None) -> Self:
         """Start anew, and learn from the lists, `max_iter` times or until a pass changes nothing. A weight is that of a list. With
         `qid` X is a table, y has a number a row, and neighbours with the same `qid` are a list."""
-        return super().fit(*_as_lists(X, y, qid), sample_weight)
+        return super().fit(*as_lists(X, y, qid), sample_weight)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, qid: Any = None) -> Self:  # type: ignore[override]
         """Learn from the lists in their order, once, going on from where the model is. `qid` is as in `fit`."""
-        self._learn_examples(*_as_lists(X, y, qid), None, sample_weight, None)
+        self._learn_examples(*as_lists(X, y, qid), None, sample_weight, None)
         return self
 
     def test_then_train(self, X: Any, y: Any, sample_weight: Any = None, qid: Any = None) -> list[Any]:  # type: ignore[override]
         """`partial_fit` that returns what was predicted of each list before it was learned from."""
         answers: list[Any] = []
-        self._learn_examples(*_as_lists(X, y, qid), None, sample_weight, answers)
+        self._learn_examples(*as_lists(X, y, qid), None, sample_weight, answers)
         return answers
 
     def decision_function(self, X: Any) -> list[Array]:
@@ -145,7 +145,8 @@ class Chooser(ListLearner):
         return [int(out[start]) if end > start else None for start, end in pairwise(examples.offsets.tolist())]
 
 
-def _as_lists(X: Any, y: Any, qid: Any) -> tuple[Any, Any]:
+def as_lists(X: Any, y: Any, qid: Any) -> tuple[Any, Any]:
+    """Lists and their qualities, of the rows of a table where there is a `qid`."""
     return (X, y) if qid is None else by_query(X, qid, y)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from onepass.base.parameters import parametric
 from onepass.base.state import Array, State
 from onepass.structured.lists import Pairwise
-from onepass.structured.listwise import ListLearner, _as_lists
+from onepass.structured.listwise import ListLearner, as_lists
 from onepass.structured.outputs import RuleLearner
 
 
@@ -48,7 +48,7 @@ class Ranker(ListLearner, RuleLearner):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, qid: Any = None) -> float:
         """The share of the pairs that differ in y in which the preferred row has the larger score; equal scores count half."""
-        X, y = _as_lists(X, y, qid)
+        X, y = as_lists(X, y, qid)
         weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, np.float64)
         right = pairs = 0.0
         for scores, mu, weight in zip(self.decision_function(X), y, weights, strict=True):
