@@ -58,8 +58,9 @@ def live(model: ActiveLearner, X: Any, y: Any) -> list[int]:
 
 
 @both
-@pytest.mark.compiled
-@pytest.mark.parametrize("options", [{}, {"rule": "AROW", "average": None, "dtype": "float32"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [pytest.param({}, marks=pytest.mark.compiled), {"rule": "AROW", "average": None, "dtype": "float32"}], ids=str
+)
 def test_cuts_and_doors_do_not_matter(form: str, options: dict[str, Any]) -> None:
     X, y = text()
     X = FORMS[form][0](X)
