@@ -58,8 +58,9 @@ def live(model: ActiveLearner, X: Any, y: Any) -> list[int]:
 
 
 @both
-@pytest.mark.compiled
-@pytest.mark.parametrize("options", [{}, {"rule": "AROW", "average": None, "dtype": "float32"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [pytest.param({}, marks=pytest.mark.compiled), {"rule": "AROW", "average": None, "dtype": "float32"}], ids=str
+)
 def test_cuts_and_doors_do_not_matter(form: str, options: dict[str, Any]) -> None:
     X, y = text()
     X = FORMS[form][0](X)
@@ -205,7 +206,8 @@ def test_prequential() -> None:
 
 @pytest.mark.slow
 def test_few_sentences_are_nearly_as_good_as_all() -> None:
-    """Measured on the English Web Treebank."""
+    """Measured on the English Web Treebank: 92.8 % with 40 % of the sentences, 92.2 with as many random ones, 93.8 with all. It asks
+    for longer ones: with as many words, random ones give 92.6."""
     blocks = {
         part: [
             [line.split("\t") for line in block.split("\n")]
@@ -213,11 +215,13 @@ def test_few_sentences_are_nearly_as_good_as_all() -> None:
         ]
         for part in ("train", "test")
     }
-    X, y = ([[row[i] for row in block] for block in blocks["train"]] for i in (0, 1))
-    X_test, y_test = ([[row[i] for row in block] for block in blocks["test"]] for i in (0, 1))
-    tagger = SequenceTagger(templates="tags", random_state=0)
-    model = ActiveLearner(tagger, 1.0, random_state=0).fit(X, y)
-    some = np.random.default_rng(0).permutation(len(X))[: model.asked_]
-    random = clone(tagger).fit([X[t] for t in some], [y[t] for t in some])
-    assert model.asked_ < 0.5 * len(X)
-    assert model.score(X_test, y_test) > random.score(X_test, y_test)
+    (X, y), test = ([[[row[i] for row in block] for block in blocks[part]] for i in (0, 1)] for part in ("train", "test"))
+    chosen, random = [], []
+    for seed in range(3):
+        tagger = SequenceTagger(templates="tags", random_state=seed)
+        model = ActiveLearner(tagger, 0.1, random_state=seed).fit(X, y)
+        assert model.asked_ < 0.42 * len(X)
+        some = np.random.default_rng(seed).permutation(len(X))[: model.asked_]
+        chosen.append(model.score(*test))
+        random.append(clone(tagger).fit([X[t] for t in some], [y[t] for t in some]).score(*test))
+    assert np.mean(chosen) > np.mean(random) + 0.003

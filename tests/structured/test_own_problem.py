@@ -324,8 +324,14 @@ def span_finder(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return module.SpanFinder
 
 
-@pytest.mark.compiled
-@pytest.mark.parametrize("options", [{}, {"rule": "AROW", "update": "prediction", "cost": "root", "average": None}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({}, marks=pytest.mark.compiled),
+        {"rule": "AROW", "update": "prediction", "cost": "root", "average": None},
+    ],
+    ids=str,
+)
 def test_a_compiled_problem(span_finder: Any, options: dict[str, Any], tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = [[{f"f{j}": float(rng.normal()) for j in range(4)} for _ in range(rng.integers(1, 6))] for _ in range(25)]

@@ -95,10 +95,14 @@ def drawn_weights(model: SequenceTagger, seed: int, draw: int, scale: float) -> 
 
 
 @plain
-@compiled
 @pytest.mark.parametrize(
     "options",
-    [{"rule": "AROW"}, {"rule": "CW", "average": None}, {"constraints": "BIO"}, {"rule": "AROW", "order": 2}],
+    [
+        pytest.param({"constraints": "BIO"}, marks=compiled),
+        {"rule": "AROW"},
+        {"rule": "CW", "average": None},
+        {"rule": "AROW", "order": 2},
+    ],
     ids=str,
 )
 def test_how_sure_by_draws(options: dict[str, Any]) -> None:
@@ -395,10 +399,11 @@ KEYS = [4395560843295759289, 4018935053737468081, 21139663221727561]
 @pytest.mark.parametrize("T", [1, 2, 4])
 def test_ties(T: int) -> None:
     """Where several sequences score the same, the first tag wins, from the last word backwards, as in the twin."""
-    model, twin = SequenceTagger(classes=TAGS, average=None), Tagger(sorted(TAGS))
+    model, twin = SequenceTagger(classes=TAGS), Tagger(sorted(TAGS))
     x = [{"a": 1.0}, {"b": 1.0}, {"a": 1.0, "b": 1.0}, {}][:T]
     model.learn_one(x, ["N"] * T)
     W = model._state.arrays["W"]
+    model._state.arrays["gap.W"][:] = 0
     for seed in range(20):
         W[:] = np.random.default_rng(seed).integers(0, 1 + seed % 3, W.shape)
         scores = all_scores(model, x)

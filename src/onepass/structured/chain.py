@@ -114,11 +114,15 @@ def allowed(p: Any, parts: Any, d: Any) -> Any:
 def _(p: Any, x: Any, parts: Any) -> Any:
     K, T = p.W.shape[1], len(x.indptr) - 1
     edges, nodes = edges_of(p, parts), nodes_of(p, x, parts)
-    for e in range(len(edges)):
-        first, second = rows_of_edge(p, e)
-        A, B, edge = p.W[first], p.W[second], edges[e]
-        for k in range(K):
-            edge[k] = (A[k] if first > 0 else 0) + (B[k] if second > 0 else 0)
+    copy_row(p, p.rows[0], edges[0])
+    for c in range(max(len(p.pairs), 1)):
+        for j in range(K):
+            edge = edges[1 + c * K + j]
+            copy_row(p, p.rows[j + 1], edge)
+            if len(p.pairs) > 0 and p.pairs[c, j] > 0:
+                more = p.W[p.pairs[c, j]]
+                for k in range(K):
+                    edge[k] += more[k]
     for t in range(T):
         start, end = x.indptr[t], x.indptr[t + 1]
         weigh_word(p.W, x.indices[start:end], x.values[start:end], p.bias, nodes[t])
@@ -126,21 +130,17 @@ def _(p: Any, x: Any, parts: Any) -> Any:
 
 
 @spliced
-def rows_of_edge(p: Any, e: Any) -> Any:
-    """The rows of the tag before, and of the two before; 0 where there is none."""
-    if e == 0:
-        return p.rows[0], np.int64(0)
-    context, j = divmod(e - 1, p.W.shape[1])
-    return p.rows[j + 1], p.pairs[context, j] if len(p.pairs) > 0 else np.int64(0)
+def copy_row(p: Any, j: Any, out: Any) -> Any:
+    """out = row j of the weights, or 0 where there is none."""
+    source = p.W[j]
+    for k in range(len(out)):
+        out[k] = source[k] if j > 0 else 0
 
 
 @spliced
-def edge_before(p: Any, y: Any, t: Any) -> Any:
-    """The edge to the tag of word t."""
-    if t == 0:
-        return 0
-    context = 0 if len(p.pairs) == 0 or t == 1 else y[t - 2] + 1
-    return 1 + context * p.W.shape[1] + y[t - 1]
+def context_before(p: Any, y: Any, t: Any) -> Any:
+    """The context of the tag before word t, which is not the first (`viterbi.py`)."""
+    return y[t - 2] + 1 if len(p.pairs) > 0 and t > 1 else 0
 
 
 @routine
@@ -205,8 +205,10 @@ def _(p: Any, x: Any, parts: Any, y: Any, costly: Any, d: Any, outputs: Any) -> 
 def _(p: Any, x: Any, parts: Any, y: Any) -> Any:
     edges, nodes = edges_of(p, parts), nodes_of(p, x, parts)
     total = parts.dtype.type(0)
+    K = p.W.shape[1]
     for t in range(len(y)):
-        total += edges[edge_before(p, y, t), y[t]] + nodes[t, y[t]]
+        e = 1 + context_before(p, y, t) * K + y[t - 1] if t > 0 else 0
+        total += edges[e, y[t]] + nodes[t, y[t]]
     return total
 
 
@@ -230,13 +232,21 @@ def _(p: Any, x: Any, y: Any, z: Any, book: Any) -> Any:
                 place = x.indices[i] * K - 1
                 enter(book, place + y[t], x.values[i])
                 enter(book, place + z[t], -x.values[i])
-        right, wrong = rows_of_edge(p, edge_before(p, y, t)), rows_of_edge(p, edge_before(p, z, t))
-        for i in range(2):
-            if right[i] != wrong[i] or y[t] != z[t]:
-                if right[i] > 0:
-                    enter(book, right[i] * K - 1 + y[t], p.W.dtype.type(1))
-                if wrong[i] > 0:
-                    enter(book, wrong[i] * K - 1 + z[t], p.W.dtype.type(-1))
+        differ_by_row(p, p.rows[y[t - 1] + 1 if t > 0 else 0], p.rows[z[t - 1] + 1 if t > 0 else 0], y[t], z[t], book)
+        if len(p.pairs) > 0 and t > 0:
+            right, wrong = p.pairs[context_before(p, y, t), y[t - 1]], p.pairs[context_before(p, z, t), z[t - 1]]
+            differ_by_row(p, right, wrong, y[t], z[t], book)
+
+
+@routine
+def differ_by_row(p: Any, right: Any, wrong: Any, y: Any, z: Any, book: Any) -> Any:
+    """Enter the difference of a tag y with the feature of one row, and z with that of another."""
+    K = p.W.shape[1]
+    if right != wrong or y != z:
+        if right > 0:
+            enter(book, right * K - 1 + y, p.W.dtype.type(1))
+        if wrong > 0:
+            enter(book, wrong * K - 1 + z, p.W.dtype.type(-1))
 
 
 @entry_point

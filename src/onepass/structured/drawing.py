@@ -16,7 +16,7 @@ import numpy as np
 from onepass.compiled.compiler import entry_point, routine
 from onepass.compiled.rows import row
 from onepass.compiled.words import HALF, finished, joined
-from onepass.structured.chain import edges_of, nodes_of, rows_of_edge
+from onepass.structured.chain import edges_of, nodes_of
 from onepass.structured.loop import seen
 from onepass.structured.problem import decode, desk, extent, weigh
 
@@ -44,10 +44,13 @@ def add_drawn(Sigma: Any, c: Any, feature: Any, h: Any, a: Any, out: Any) -> Any
 def disturb(p: Any, Sigma: Any, c: Any, h: Any, x: Any, parts: Any) -> Any:
     """parts += the scores that weights from N(0, c Sigma) give."""
     edges, nodes = edges_of(p, parts), nodes_of(p, x, parts)
+    K = edges.shape[1]
     for e in range(len(edges)):
-        for feature in rows_of_edge(p, e):
-            if feature > 0:
-                add_drawn(Sigma, c, feature, h, 1.0, edges[e])
+        first = p.rows[(e - 1) % K + 1 if e > 0 else 0]
+        if first > 0:
+            add_drawn(Sigma, c, first, h, 1.0, edges[e])
+        if e > 0 and len(p.pairs) > 0 and p.pairs[(e - 1) // K, (e - 1) % K] > 0:
+            add_drawn(Sigma, c, p.pairs[(e - 1) // K, (e - 1) % K], h, 1.0, edges[e])
     for t in range(len(nodes)):
         for i in range(x.indptr[t], x.indptr[t + 1]):
             add_drawn(Sigma, c, x.indices[i], h, x.values[i], nodes[t])

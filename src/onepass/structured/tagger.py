@@ -132,7 +132,7 @@ class SequenceTagger(StructuredLearner):
         return np.split(out, words.offsets[1:-1]) if len(words) else []
 
     def predict_confidence(
-        self, X: Any, method: str = "lead", n: int = 50, *, scale: float = 1.0, random_state: Any = None
+        self, X: Any, method: str = "lead", n: int = 50, *, scale: float = 0.01, random_state: Any = None
     ) -> list[Array]:
         """How sure each tag of each sentence is, in one of the ways of Mejer and Crammer (2010).
 

@@ -100,18 +100,18 @@ def viterbi(edges: Any, nodes: Any, best: Any, tags: Any) -> Any:
         return
     C = contexts_of(edges, nodes)
     forward(edges, nodes, best)
-    now = argmax(best[T - 1])
-    tags[T - 1] = now % K
+    c, k = divmod(argmax(best[T - 1]), K)
+    tags[T - 1] = k
     for t in range(T - 2, -1, -1):
-        c, k, before = now // K, now % K, best[t]
-        now = source(C, K, c, 0)
-        highest = before[now] + edges[1 + now, k]
+        before, s, came = best[t], source(C, K, c, 0), 0
+        highest = before[s] + edges[1 + s, k]
         for i in range(1, sources_of(C, K)):
             s = source(C, K, c, i)
             total = before[s] + edges[1 + s, k]
             if total > highest:
-                highest, now = total, s
-        tags[t] = now % K
+                highest, came = total, i
+        c, k = (came, c - 1) if C > 1 else (0, came)
+        tags[t] = k
 
 
 @routine
