@@ -47,12 +47,13 @@ ROOT, BEYOND = 2, 4
 @cache
 def parts_of(x: Any, i: int) -> dict[str, int]:
     """What is known of word i, 0 being the root."""
-    tags = [BEYOND, ROOT, *(hashed(tag) for _, tag in x), BEYOND]
-    around = {"tag-": tags[i], "tag": tags[i + 1], "tag+": tags[i + 2]}
+    words = [BEYOND, BEYOND, ROOT, *(hashed(word) for word, _ in x), BEYOND, BEYOND]
+    tags = [BEYOND, BEYOND, ROOT, *(hashed(tag) for _, tag in x), BEYOND, BEYOND]
+    around = {f"word{mark}": words[i + k] for k, mark in enumerate(("--", "-", "", "+", "++"))}
+    around |= {f"tag{mark}": tags[i + k] for k, mark in enumerate(("--", "-", "", "+", "++"))}
     if i == 0:
-        return {"word": ROOT, "front": ROOT, "end": ROOT, **around}
-    word = x[i - 1][0]
-    return {"word": hashed(word), "front": hashed(word[:5]), "end": hashed(word[-3:]), **around}
+        return {"front": ROOT, "end": ROOT, **around}
+    return {"front": hashed(x[i - 1][0][:5]), "end": hashed(x[i - 1][0][-3:]), **around}
 
 
 @cache
@@ -106,7 +107,8 @@ def relation(x: Any, heads: Sequence[int], d: int) -> list[int]:
     plain, left, right, beside, above = map(
         int, (relations.PLAIN, relations.BELOW_LEFT, relations.BELOW_RIGHT, relations.BESIDE, relations.ABOVE)
     )
-    found = [part(x, h, m, False) ^ part(x, d, m, True) ^ side ^ plain for m in templates(x, h, d)]
+    unsaid = range(len(arcs.TELLING), len(arcs.PAIRS))
+    found = [part(x, h, m, False) ^ part(x, d, m, True) ^ side ^ plain for m in templates(x, h, d) if m not in unsaid]
     for m in ALONE:
         found += [part(x, h, m, False) ^ side ^ plain, part(x, d, m, True) ^ distance ^ plain]
     pair = part(x, h, BETWEEN, False) ^ part(x, d, BETWEEN, True) ^ side
@@ -142,7 +144,7 @@ def is_projective(heads: Sequence[int]) -> bool:
 @dataclass
 class Arcs(Tagger):
     projective: bool = True
-    bits: int = 18
+    bits: int = 22
 
     def outputs(self, x: Any) -> Iterable[tuple[Any, ...]]:
         found = [heads for heads in product(range(len(x) + 1), repeat=len(x)) if is_tree(heads) or not x]
@@ -159,7 +161,7 @@ class Arcs(Tagger):
 class Relations(Tagger):
     """An example is a sentence and its heads."""
 
-    bits: int = 18
+    bits: int = 22
 
     def outputs(self, x: Any) -> Iterable[tuple[Any, ...]]:
         return product(self.labels, repeat=len(x[0]))

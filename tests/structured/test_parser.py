@@ -30,7 +30,7 @@ TREE = [(2, "det"), (3, "nsubj"), (0, "root")]
 @both
 def test_what_is_told(form: str) -> None:
     """Heads alone while no relation is known; pairs from then on, with one word on the root."""
-    model = made(form)
+    model = made(form, n_features=2**16)
     assert model.predict_one(DOG) == [0, 1, 1]
     assert model.predict_one([]) == []
     assert model.test_then_train([[], DOG, DOG], [[], [2, 3, 0], TREE]) == [[], [0, 1, 1], [2, 3, 0]]
@@ -43,7 +43,7 @@ def test_what_is_told(form: str) -> None:
     model.partial_fit([DOG], [[2, 3, 0]])  # a tree without relations teaches nothing about them
     assert model.score([DOG, []], [[3, 3, 0], []]) == pytest.approx(2 / 3)
     assert model.score([DOG, DOG[:1]], [TREE, [0]], sample_weight=[0, 1]) == 1
-    assert model.n_features_in_ == len(model.coef_) == 2**12
+    assert model.n_features_in_ == len(model.coef_) == 2**16
 
 
 @plain
@@ -205,7 +205,7 @@ OPTIONS: list[dict[str, Any]] = [
 def test_twin(options: dict[str, Any]) -> None:
     """From random weights, so that no two outputs have equal scores: all weights agree after each sentence."""
     names = ["r0", "r1", "r2"]
-    model = DependencyParser(average=None, classes=names, n_features=2**18, **options)
+    model = DependencyParser(average=None, classes=names, n_features=2**22, **options)
     defaults = {name: getattr(model, name) for name in ("update", "cost")}
     common = {name: value for name, value in {**defaults, **options}.items() if name != "projective"}
     arcs = Arcs([], **common, projective=options.get("projective", True))
@@ -255,7 +255,7 @@ class _Numbers(dict[Any, float]):
 def test_steps_solve_their_problem(variant: str) -> None:
     """min |w' - w|^2 / 2 + C L(w') with L = rho - w'.D, its square, or such that it is 0, on the weights of the arcs that differ."""
     C, moved = 0.01, 0
-    model = DependencyParser(variant=variant, C=C, update="prediction", average=None, n_features=2**18)
+    model = DependencyParser(variant=variant, C=C, update="prediction", average=None, n_features=2**22)
     twin = Arcs([])
     for t, (x, heads, _) in enumerate(sentences(4, seed=3)):
         if t > 0:

@@ -33,16 +33,28 @@ Sentence = namedtuple("Sentence", "heads children middles long")
 
 Desk = namedtuple("Desk", "costly chart graph")
 
-# What a word is like: itself, its first and last letters, its tag and the tags before and behind it.
-ATTRIBUTES = ("word", "tag", "word tag", "front", "front tag", "end", "end tag", "tag- tag", "tag+ tag")
-WORD, TAG, WORD_TAG, FRONT, FRONT_TAG, END, END_TAG, BEFORE, BEHIND = range(len(ATTRIBUTES))
+# What a word is like: itself, its first and last letters, its tag, and with that the words and tags around it.
+ATTRIBUTES = (
+    *("word", "tag", "word tag", "front", "front tag", "end", "end tag"),
+    *("tag- tag", "tag+ tag", "word- tag", "word-- tag", "word+ tag"),
+    *("tag- tag+ tag", "tag-- tag- tag", "tag++ tag+ tag"),
+)
+WORD, TAG, WORD_TAG, FRONT, FRONT_TAG, END, END_TAG, BEFORE, BEHIND, LEFT, FAR_LEFT, RIGHT, AROUND, FAR_BEFORE, FAR_BEHIND = (
+    range(15)
+)
 
-# What the head and the word are like, together; then those that are for long words only; then each alone.
-PAIRS = (
+# What the head and the word are like, together, those first that say something of relations, too; then those that are for long words
+# only; then each alone.
+TELLING = (
     *((WORD_TAG, WORD_TAG), (TAG, WORD_TAG), (WORD, WORD_TAG), (WORD_TAG, TAG), (WORD_TAG, WORD), (WORD, WORD), (TAG, TAG)),
-    *((BEHIND, BEFORE), (BEFORE, BEFORE), (BEHIND, BEHIND), (BEFORE, BEHIND)),
     *((TAG, BEFORE), (TAG, BEHIND), (BEFORE, TAG), (BEHIND, TAG)),
     *((END_TAG, END_TAG), (TAG, END_TAG), (END_TAG, TAG)),
+    *((TAG, LEFT), (TAG, FAR_LEFT), (TAG, RIGHT), (WORD, LEFT), (WORD, FAR_LEFT), (LEFT, TAG), (RIGHT, TAG)),
+)
+PAIRS = (
+    *TELLING,
+    *((BEHIND, BEFORE), (BEFORE, BEFORE), (BEHIND, BEHIND), (BEFORE, BEHIND), (AROUND, AROUND), (AROUND, TAG), (TAG, AROUND)),
+    *((TAG, FAR_BEFORE), (TAG, FAR_BEHIND), (FAR_BEFORE, TAG), (FAR_BEHIND, TAG)),
 )
 OF_LONG = ((FRONT_TAG, FRONT_TAG), (TAG, FRONT_TAG), (FRONT, FRONT_TAG), (FRONT_TAG, TAG), (FRONT_TAG, FRONT), (FRONT, FRONT))
 ALONE = tuple((attribute, attribute) for attribute in (WORD_TAG, WORD, TAG, FRONT_TAG, END_TAG, BEFORE, BEHIND))
@@ -60,22 +72,28 @@ ROOT, BEYOND = np.uint64(2), np.uint64(4)  # even, as no hash of a text is
 
 @row.form(Tokens)
 def _(X: Any, t: Any) -> Any:
-    marks = X.marks[X.offsets[t] : X.offsets[t + 1]]
+    return sentence_of(X.marks[X.offsets[t] : X.offsets[t + 1]])
+
+
+@routine
+def sentence_of(marks: Any) -> Any:
     n = len(marks)
-    like = np.empty((n + 1, len(ATTRIBUTES)), np.uint64)
-    long = np.zeros(n + 1, np.bool_)
+    words, tags = np.full(n + 5, BEYOND), np.full(n + 5, BEYOND)  # two before the root, and two behind the last word
+    words[2] = tags[2] = ROOT
+    for i in range(n):
+        words[i + 3], tags[i + 3] = marks[i, 0], marks[i, 3]
+    like, long = np.empty((n + 1, len(ATTRIBUTES)), np.uint64), np.zeros(n + 1, np.bool_)
     for i in range(n + 1):
-        word = front = end = tag = ROOT
-        if i > 0:
-            word, end, tag = marks[i - 1, 0], marks[i - 1, 2], marks[i - 1, 3]
-            long[i] = marks[i - 1, 1] != 0
-            front = marks[i - 1, 1] if long[i] else word
-        before = marks[i - 2, 3] if i > 1 else ROOT if i > 0 else BEYOND
-        behind = marks[i, 3] if i < n else BEYOND
-        one = like[i]
+        one, word, tag = like[i], words[i + 2], tags[i + 2]
+        long[i] = i > 0 and marks[i - 1, 1] != 0
+        front, end = marks[i - 1, 1] if long[i] else word, marks[i - 1, 2] if i > 0 else ROOT
+        before, behind = tags[i + 1], tags[i + 3]
         one[WORD], one[TAG], one[FRONT], one[END] = word, tag, front, end
         one[WORD_TAG], one[FRONT_TAG], one[END_TAG] = joined(word, tag), joined(front, tag), joined(end, tag)
-        one[BEFORE], one[BEHIND] = joined(before, tag), joined(behind, tag)
+        one[BEFORE], one[BEHIND], one[AROUND] = joined(before, tag), joined(behind, tag), joined(joined(before, behind), tag)
+        one[LEFT], one[FAR_LEFT], one[RIGHT] = joined(words[i + 1], tag), joined(words[i], tag), joined(words[i + 3], tag)
+        one[FAR_BEFORE] = joined(joined(tags[i], before), tag)
+        one[FAR_BEHIND] = joined(joined(tags[i + 4], behind), tag)
     heads, children = np.empty((n + 1, len(TEMPLATES)), np.uint64), np.empty((n + 1, len(TEMPLATES)), np.uint64)
     middles = np.empty(n + 1, np.uint64)
     for i in range(n + 1):
@@ -117,6 +135,11 @@ def _(p: Any, X: Any, k: Any, by_errors: Any) -> Any:
 
 @weigh.form(Arcs)
 def _(p: Any, x: Any, parts: Any) -> Any:
+    return weigh_arcs(p, x, parts)
+
+
+@routine
+def weigh_arcs(p: Any, x: Any, parts: Any) -> Any:
     """parts[h, d] = the score of an arc."""
     n = len(x.heads) - 1
     of_heads, of_children = np.empty((n + 1, 2 * STEPS), p.W.dtype), np.empty((n + 1, 2 * STEPS), p.W.dtype)

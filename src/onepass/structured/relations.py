@@ -13,7 +13,7 @@ import numpy as np
 
 from onepass.compiled.compiler import routine
 from onepass.compiled.words import finished
-from onepass.structured.arcs import ALONE, COMMON, DISTANCES, LONG, OF_LONG, PAIRS, SIDES, SINGLE, TAG, WORD, longest, step_of
+from onepass.structured.arcs import ALONE, COMMON, DISTANCES, LONG, OF_LONG, SIDES, SINGLE, TAG, TELLING, WORD, longest, step_of
 from onepass.structured.contrast import enter
 from onepass.structured.problem import decode, decode_costly, decode_several, desk, differ, errors, extent, value, weigh
 
@@ -27,7 +27,7 @@ FIRST, LAST, NEXT = 0, 1, 2
 
 BLOCK, BITS = 64, 6  # relations of a block
 PLAIN, BELOW_LEFT, BELOW_RIGHT, BESIDE, ABOVE = np.random.Philox(key=5).random_raw(5)  # of what a feature is
-FEATURES = len(PAIRS) + len(OF_LONG) + 2 * len(ALONE) + 10
+FEATURES = len(TELLING) + len(OF_LONG) + 2 * len(ALONE) + 10
 WORD_ALONE, TAG_ALONE = (LONG + ALONE.index((attribute, attribute)) for attribute in (WORD, TAG))
 
 
@@ -54,7 +54,10 @@ def describe(x: Any, d: Any, codes: Any) -> Any:
     s, h = x.sentence, x.heads[d - 1]
     head, child, used = s.heads[h], s.children[d], 0
     side, distance = SIDES[int(h > d)], DISTANCES[step_of(h, d)]
-    for m in range(LONG if s.long[h] or s.long[d] else COMMON):
+    for m in range(len(TELLING)):
+        codes[used] = head[m] ^ child[m] ^ side ^ PLAIN
+        used += 1
+    for m in range(COMMON, LONG if s.long[h] or s.long[d] else COMMON):
         codes[used] = head[m] ^ child[m] ^ side ^ PLAIN
         used += 1
     for m in range(LONG, SINGLE):
@@ -94,6 +97,11 @@ def _(p: Any, X: Any, k: Any, by_errors: Any) -> Any:
 
 @weigh.form(Relations)
 def _(p: Any, x: Any, parts: Any) -> Any:
+    return weigh_relations(p, x, parts)
+
+
+@routine
+def weigh_relations(p: Any, x: Any, parts: Any) -> Any:
     """parts[i, k] = the score of a relation for the arc to word i + 1."""
     n, codes = len(x.heads), np.empty(FEATURES, np.uint64)
     for i in range(n):
