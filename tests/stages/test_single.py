@@ -160,7 +160,11 @@ def test_a_table_of_numbers_alone() -> None:
 @pytest.mark.compiled
 @pytest.mark.plain
 @pytest.mark.parametrize("weight", ["count", "binary", "tfidf", "bm25"])
-@pytest.mark.parametrize("options", [{}, {"ngrams": 2, "letters": (2, 3)}, {"n_features": 5, "normed": False}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"ngrams": 2, "letters": (2, 3)}, {"n_features": 5, "normed": False}, {"grow": True, "max_features": 9}],
+    ids=str,
+)
 def test_texts(weight: str, options: dict[str, Any]) -> None:
     @settings(max_examples=8, deadline=None)
     @given(texts=st.lists(WORDS | st.text(max_size=20), min_size=3, max_size=8))

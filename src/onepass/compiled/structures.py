@@ -14,7 +14,7 @@ import numpy as np
 from onepass.compiled.borrow import borrowed, keep_alive
 from onepass.compiled.compiler import entry_point, routine
 from onepass.compiled.verb import verb
-from onepass.compiled.words import HALF, K0, finished, joined, key, put_in_order, scale_to_unit
+from onepass.compiled.words import FEW, HALF, K0, finished, joined, key, put_in_order, scale_to_unit
 
 NOTHING = np.uint64(0)
 BITS = 32  # of a key, for the power of the decay
@@ -154,12 +154,12 @@ def bags_of_parts(
     X: Any, start: Any, room: Any, columns: Any, root: Any, normed: Any, indptr: Any, indices: Any, values: Any
 ) -> None:
     """Objects from number `start` on as sparse rows, as many as indptr has place for, each of at most `room` parts."""
-    own = np.empty(room, np.int64)
-    keys, indices, values = borrowed((own, indices, values))
+    own = np.empty(room, np.int64), np.empty(FEW, np.int64)
+    (keys, spare), indices, values = borrowed((own, indices, values))
     indptr[0] = 0
     for t in range(len(indptr) - 1):
         mine = keys[: gather(X, start + t, columns, keys)]
-        put_in_order(mine)
+        put_in_order(mine, spare)
         begin = indptr[t]
         indptr[t + 1] = begin + weigh(mine, root, normed, indices[begin:], values[begin:])
     keep_alive(own)

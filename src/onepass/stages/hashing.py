@@ -118,8 +118,12 @@ class Hashing(Stage):
 
     def _latest(self) -> State:
         if self._state is None:
-            self._state = self._new_state("stage", Start(FLOAT64, self.n_features, None, None, False, False))
+            self._state = self._new_state("stage", self._first_start())
         return self._state
+
+    def _first_start(self) -> Start:
+        """What there is before anything was learned."""
+        return Start(FLOAT64, self.n_features, None, None, False, False)
 
     def _width(self, state: State) -> int:
         return self.n_features
@@ -130,7 +134,7 @@ class Hashing(Stage):
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """The names of the columns: their numbers."""
-        return np.array([self._name_of(j) for j in range(self.n_features)], dtype=object)
+        return np.array([self._name_of(j) for j in range(self._width(self._latest()))], dtype=object)
 
     def _name_of(self, column: int) -> str:
         return f"hash{column}"

@@ -229,7 +229,7 @@ class Pipeline(Saved, Riverine, _BaseComposition):
         if not one.quick or (read is None and stages[0]._takes_raw):
             return None
         parts = [(stage._record(state), state, stage._width(state)) for stage, state in zip(stages, states, strict=False)]
-        return one.behind(parts, read=read, holes=stages[0]._takes_missing)
+        return one.behind(parts, read=read, holes=stages[0]._takes_missing, brings=stages[0]._brings_features)
 
     @property
     def _all(self) -> list[Any]:
