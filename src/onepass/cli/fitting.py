@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from onepass.cli.models import MIXED, NUMBERS, SPARSE
 from onepass.evaluate.feeding import has_strings, rows_for, steps_of
+from onepass.evaluate.held_out import Figures
 from onepass.evaluate.sequences import GIVEN, SENTENCE_METRICS, count
 from onepass.stages.dates import LOOKS_LIKE_A_DATE
 from onepass.streams import Chunk
@@ -100,24 +101,26 @@ class Errors:
             self._absolute += float(np.abs(error).sum())
             self._squared += float(error @ error)
 
-    def metrics(self) -> dict[str, float]:
-        """The error rate of a classifier, and of a tagger that of words, and F1 if there are entities; MAE and RMSE of a regressor."""
+    def metrics(self, asked: Iterable[str] = ()) -> dict[str, float]:
+        """The error rate of a classifier, and of a tagger that of words, F1 if there are entities, and what was asked for; MAE and RMSE
+        of a regressor."""
         if self.task == "tagging":
-            f1 = {"entity_f1": SENTENCE_METRICS["entity_f1"](self._counted)} if self._counted[GIVEN] else {}
-            return {
-                "error": float(SENTENCE_METRICS["mistake_rate"](self._counted)),
-                **{name: float(v) for name, v in f1.items()},
-            }
+            names = dict.fromkeys([*(["entity_f1"] if self._counted[GIVEN] else []), *asked])
+            of_words = float(SENTENCE_METRICS["mistake_rate"](self._counted))
+            return {"error": of_words} | {name: float(SENTENCE_METRICS[name](self._counted)) for name in names}
         if self.task == "classification":
             return {"error": self._mistakes / self.examples}
         return {"mae": self._absolute / self.examples, "rmse": float(np.sqrt(self._squared / self.examples))}
 
 
-def test(model: Any, task: str, stream: Iterable[Chunk]) -> dict[str, float]:
-    """The errors of a model on a stream."""
+def test(model: Any, task: str, stream: Iterable[Chunk], asked: Sequence[str]) -> dict[str, float]:
+    """The errors of a model on a stream, and the metrics that were asked for beside them."""
     errors = Errors(task)
-    for _, y, predicted in predictions(model, stream, lambda: None):
+    figures = Figures(asked, model.classes_ if task == "classification" else None) if asked and task != "tagging" else None
+    for X, y, predicted in predictions(model, stream, lambda: None):
         if y is None:
             raise ValueError("the test data has no labels")
         errors.add(y, predicted)
-    return errors.metrics()
+        if figures is not None:
+            figures.ask(model, X, y, predicted)
+    return errors.metrics(asked) | ({} if figures is None else figures.values())
