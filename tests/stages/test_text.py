@@ -11,7 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onepass import ModelFileError, PAClassifier, PAMOClassifier, SCWClassifier, Table, Text, UnitNorm, load, pipeline
+from onepass import (
+    ModelFileError,
+    PAClassifier,
+    PAMOClassifier,
+    SCWClassifier,
+    StandardScaler,
+    Table,
+    Text,
+    UnitNorm,
+    load,
+    pipeline,
+)
 from onepass.compiled.words import K0, K1, K2
 from onepass.evaluate import describe, prequential
 from shared import dataset_file, snapshot
@@ -277,7 +288,7 @@ OWN: list[dict[str, Any]] = [
 
 @pytest.mark.plain
 @pytest.mark.parametrize("options", OWN, ids=str)
-@pytest.mark.parametrize("behind", [[SCWClassifier], [UnitNorm, SCWClassifier], [PAMOClassifier]], ids=str)
+@pytest.mark.parametrize("behind", [[SCWClassifier], [StandardScaler, UnitNorm, SCWClassifier], [PAMOClassifier]], ids=str)
 def test_grown_models_are_the_same_however_texts_come(options: dict[str, Any], behind: list[Any], tmp_path: Path) -> None:
     """Cut, one by one, saved on the way; and what was said of a text before is what it is learned with."""
 

@@ -234,7 +234,7 @@ class Text(Hashing):
         kind = np.int32 if indptr[-1] < 2**31 else np.int64
         width = max(state.n_features, int(indices.max(initial=-1)) + 1) if self.grow else self.n_features
         csr = indptr.astype(kind), indices.astype(kind, copy=False), width
-        return Rows(values, csr, sound=True, named=self.grow, hashed=not self.grow)
+        return Rows(values, csr, sound=True, hashed=not self.grow)
 
     def _hashes(self, data: Array, offsets: Array) -> tuple[Array, Array]:
         """The hashes of the n-grams of texts, and which of them each text has."""
