@@ -105,14 +105,17 @@ def words(data: Any, start: Any, end: Any, seed: Any, found: Any) -> Any:
     """Write the hashes of the words of data[start:end] to `found`, which has place for as many as there are bytes; their number."""
     count, i = 0, start
     while i < end:
-        first, h, x, length = i, seed, word(data, i), 8
+        first, h, x = i, seed, word(data, i)
+        length = 0
         while x & HIGH == 0:
             letters, small = letters_among(x)
             length = min(trailing_zeros(~letters & HIGH) >> 3, end - i)
-            if length > 0:
-                h = joined(h, small & (ALL >> (EIGHT * np.uint64(8 - length))))
-                i += length
-            if length < 8 or i == end:
+            if length == 0:
+                break
+            h = joined(h, small & (ALL >> (EIGHT * np.uint64(8 - length))))
+            i += length
+            if length < 8:
+                x >>= EIGHT * np.uint64(length)
                 break
             x = word(data, i)
         if x & HIGH != 0:
@@ -124,10 +127,10 @@ def words(data: Any, start: Any, end: Any, seed: Any, found: Any) -> Any:
             if KINDS[x & BYTE] == SPACE:
                 continue
             h = joined(seed, x & BYTE)
+        elif x & BYTE == BLANK:
+            i += 1
         found[count] = h
         count += 1
-        if i < end and data[i] == BLANK:
-            i += 1
     return count
 
 
