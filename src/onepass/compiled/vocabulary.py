@@ -10,7 +10,7 @@ import numpy as np
 from onepass.compiled.borrow import borrowed, keep_alive
 from onepass.compiled.buckets import place_of
 from onepass.compiled.compiler import entry_point, routine
-from onepass.compiled.words import FEW, NONE, bag, finished, gather, put_in_order
+from onepass.compiled.words import NONE, bag, finished, gather, put_in_order
 
 # Settings and counts like those of `Bag`, and the table of the first `known`, of which there may be `most`.
 OwnBag = namedtuple("OwnBag", "slots order known most documents totals count orders letters how normed")
@@ -75,13 +75,13 @@ def bags_of_own(stage: Any, bounds: Any, hashes: Any, taught: Any, indptr: Any, 
     longest = 0
     for t in range(len(taught)):
         longest = max(longest, bounds[t + 1] - bounds[t])
-    own = np.empty(longest, np.int64), np.empty(FEW, np.int64)
-    keys, spare = borrowed(own)
+    own = np.empty(longest, np.int64)
+    keys = borrowed(own)
     stage, hashes, indices, values = borrowed((stage, hashes, indices, values))
     indptr[0] = 0
     for t in range(len(taught)):
         mine = keys[: columns_of(stage, hashes[bounds[t] : bounds[t + 1]], keys)]
-        put_in_order(mine, spare)
+        put_in_order(mine)
         start = indptr[t]
         indptr[t + 1] = start + bag(stage, mine, taught[t], indices[start:], values[start:])
     keep_alive(own)

@@ -173,8 +173,6 @@ def utf8(code: Any) -> Any:
     return first | (second << EIGHT) | (middle << np.uint64(16)) | (last << np.uint64(24)), 4
 
 
-FEW = 48
-
 # Settings of n-grams, and what is counted of them, where it is: `documents` by column, `totals` of all.
 Bag = namedtuple("Bag", "documents totals count orders letters columns how normed")
 
@@ -186,7 +184,10 @@ K, B = 1.2, 0.75  # of BM25, as is usual
 @routine
 def gather(data: Any, start: Any, end: Any, seed: Any, orders: Any, letters: Any, found: Any, hashes: Any) -> Any:
     """Write the hash of each n-gram of words, and of letters, of a text; how many there are."""
-    count, used = words(data, start, end, seed, found), 0
+    if orders == 1:
+        count, used = 0, words(data, start, end, seed, hashes)
+    else:
+        count, used = words(data, start, end, seed, found), 0
     for i in range(count):
         h = found[i]
         for k in range(orders):
@@ -235,21 +236,16 @@ def key(h: Any, columns: Any) -> Any:
 
 
 @routine
-def put_in_order(keys: Any, spare: Any) -> None:
-    """Sort keys. A few go to their ranks in `spare` first: that takes all comparisons, but none of them decides what comes next."""
-    n = len(keys)
-    if n > FEW:
+def put_in_order(keys: Any) -> None:
+    if len(keys) > 48:
         keys.sort()
         return
-    for i in range(n):
-        rank, x = 0, keys[i]
+    for i in range(1, len(keys)):  # for a few, by insertion without branches, which nothing could foretell: half the time
+        x = keys[i]
         for j in range(i):
-            rank += keys[j] <= x
-        for j in range(i + 1, n):
-            rank += keys[j] < x
-        spare[rank] = x
-    for i in range(n):
-        keys[i] = spare[i]
+            y = keys[j]
+            keys[j], x = min(x, y), max(x, y)
+        keys[i] = x
 
 
 @routine
@@ -264,7 +260,7 @@ def bag(stage: Any, keys: Any, taught: Any, indices: Any, values: Any) -> Any:
     counted: documents[j + 1] is how many texts had something in column j, totals are the texts and their n-grams."""
     used, i, n = 0, 0, len(keys)
     how, documents, totals = stage.how, stage.documents, stage.totals
-    texts = totals[0]
+    texts, norm2 = totals[0], 0.0
     share = 1 - B + B * n * texts / totals[1] if totals[1] > 0 else 1.0
     while i < n:
         j = keys[i] >> 1
@@ -284,21 +280,19 @@ def bag(stage: Any, keys: Any, taught: Any, indices: Any, values: Any) -> Any:
         if how >= TFIDF and taught:
             documents[j + 1] += 1
         indices[used], values[used] = j, value
+        norm2 += value * value
         used += 1
     if taught:
         totals[0] += 1
         totals[1] += n
     if stage.normed:
-        scale_to_unit(values[:used])
+        divide(values[:used], norm2)
     return used
 
 
 @routine
-def scale_to_unit(values: Any) -> None:
-    """Scale a row to unit norm; one of zeros stays as it is."""
-    norm2 = 0.0
-    for i in range(len(values)):
-        norm2 += values[i] * values[i]
+def divide(values: Any, norm2: Any) -> None:
+    """Scale a row of this squared norm to unit norm; one of zeros stays as it is."""
     scale = 1 / np.sqrt(norm2) if norm2 > 0 else 0.0
     for i in range(len(values)):
         values[i] *= scale
@@ -377,8 +371,8 @@ def bags(stage: Any, data: Any, offsets: Any, seed: Any, taught: Any, indptr: An
     for t in range(len(taught)):
         longest = max(longest, offsets[t + 1] - offsets[t])
     most = (longest + 2) * (orders + letters[1])
-    own = np.empty(longest + 2, np.uint64), np.empty(most, np.uint64), np.empty(most, np.int64), np.empty(FEW, np.int64)
-    found, hashes, keys, spare = borrowed(own)
+    own = np.empty(longest + 2, np.uint64), np.empty(most, np.uint64), np.empty(most, np.int64)
+    found, hashes, keys = borrowed(own)
     stage, data, indices, values = borrowed((stage, data, indices, values))
     indptr[0] = 0
     for t in range(len(taught)):
@@ -386,7 +380,7 @@ def bags(stage: Any, data: Any, offsets: Any, seed: Any, taught: Any, indptr: An
         for i in range(used):
             keys[i] = key(hashes[i], stage.columns)
         mine = keys[:used]
-        put_in_order(mine, spare)
+        put_in_order(mine)
         start = indptr[t]
         indptr[t + 1] = start + bag(stage, mine, taught[t], indices[start:], values[start:])
     keep_alive(own)

@@ -27,7 +27,7 @@ from onepass.compiled.vocabulary import OwnBag, bags_of_own, ngrams_of
 from onepass.compiled.words import BEYOND, BINARY, BM25, COUNT, PADDING, TFIDF, Bag, bags, columns_of_ngrams, spell
 from onepass.stages.hashing import Hashing, Shared
 
-BLOCK_BYTES = 1 << 20  # of text, for which there are arrays at a time
+BLOCK, NGRAMS = 1 << 20, 1 << 22  # of bytes, and of n-grams of texts, for which there are arrays at a time
 WEIGHTS = {"count": COUNT, "binary": BINARY, "tfidf": TFIDF, "bm25": BM25}
 NO_NUMBERS = readonly(np.empty(0))
 
@@ -308,11 +308,13 @@ def _in_blocks(offsets: Array, kinds: int, make: Callable[..., None]) -> tuple[A
     """The parts of sparse rows of texts, which `make` makes a block at a time, in arrays with place for all n-grams that there could
     be: of `kinds`, at each byte."""
     indptr, parts = np.zeros(len(offsets), np.int64), list[tuple[Array, Array]]()
-    for start, stop in blocks_of(offsets):
+    for start, stop in blocks_of(offsets, NGRAMS // kinds):
         most = int(offsets[stop] - offsets[start] + 2 * (stop - start)) * kinds
         indices, values, own = np.empty(most, np.int32), np.empty(most), np.empty(stop - start + 1, np.int64)
         make(start, stop, own, indices, values)
-        parts.append((indices[: own[-1]].copy(), values[: own[-1]].copy()))
+        for array in (indices, values):
+            array.resize(own[-1], refcheck=False)  # nobody else has them: what was not needed is given back
+        parts.append((indices, values))
         indptr[start + 1 : stop + 1] = indptr[start] + own[1:]
     if len(parts) == 1:
         return indptr, *parts[0]
@@ -355,10 +357,10 @@ def _text(t: int, item: Any) -> str:
     return item
 
 
-def blocks_of(offsets: Array) -> Iterator[tuple[int, int]]:
-    """Cuts of texts, or of what else has offsets, into blocks of about `BLOCK_BYTES`."""
+def blocks_of(offsets: Array, size: int = BLOCK) -> Iterator[tuple[int, int]]:
+    """Cuts of texts, or of what else has offsets, into blocks of about this size."""
     start, n = 0, len(offsets) - 1
     while start < n or start == n == 0:
-        stop = max(start + 1, int(np.searchsorted(offsets, offsets[start] + BLOCK_BYTES, side="right")) - 1)
+        stop = max(start + 1, int(np.searchsorted(offsets, offsets[start] + size, side="right")) - 1)
         yield start, min(stop, n)
         start = max(stop, 1)
