@@ -35,9 +35,9 @@ TEXTS = [
     "Über ÄRGER über ärger; ΑΒΓ αβγ; ПРИВЕТ привет",
     "日本語 のテキスト。 「引用」 — “quotes” …",
     "the cat and the hat and the bat",
+    "eighteen EIGHTEEN_ seventeenth abcdefgh.ijklmnop. eighteené naïveté Überraschungen x\x7fy @[`{ az09_",
     "a" * 300 + " b " * 200,
     "\u00df \u0130 \u01c5 🙂 🙂🙂",
-    "eighteen EIGHTEEN_ seventeenth abcdefgh.ijklmnop. eighteené naïveté Überraschungen x\x7fy @[`{ az09_",
 ]
 LONG = 2**64
 
@@ -160,15 +160,15 @@ def test_cuts_saving_and_single_texts_do_not_matter(options: dict[str, Any], tmp
     texts, labels = TEXTS * 3, [t % 2 for t in range(3 * len(TEXTS))]
     whole = pipeline(Text(64, **options), SCWClassifier(classes=[0, 1])).partial_fit(texts, labels)
     model = pipeline(Text(64, **options), SCWClassifier(classes=[0, 1])).partial_fit(texts[:5], labels[:5])
-    for text, label in zip(texts[5:9], labels[5:9], strict=True):
+    for text, label in zip(texts[5:10], labels[5:10], strict=True):
         model.learn_one(text, label)
     model.save(tmp_path / "model")
     model = load(tmp_path / "model")
-    scores = model.test_then_train(np.array(texts[9:], object), labels[9:])
+    scores = model.test_then_train(np.array(texts[10:], object), labels[10:])
     assert [snapshot(step) for _, step in model.steps] == [snapshot(step) for _, step in whole.steps]
-    again = pipeline(Text(64, **options), SCWClassifier(classes=[0, 1])).partial_fit(texts[:9], labels[:9])
-    for t in range(9, len(texts)):
-        assert again.decision_function([texts[t]])[0] == scores[t - 9]
+    again = pipeline(Text(64, **options), SCWClassifier(classes=[0, 1])).partial_fit(texts[:10], labels[:10])
+    for t in range(10, len(texts)):
+        assert again.decision_function([texts[t]])[0] == scores[t - 10]
         again.learn_one(texts[t], labels[t])
     assert model.predict_one("win") == model.predict(["win"])[0]
 

@@ -14,7 +14,7 @@ import numpy as np
 from onepass.compiled.borrow import borrowed, keep_alive
 from onepass.compiled.compiler import entry_point, routine
 from onepass.compiled.verb import verb
-from onepass.compiled.words import HALF, K0, divide, finished, joined, key, put_in_order
+from onepass.compiled.words import HALF, K0, divide, finished, joined, key, put_in_order, with_square
 
 NOTHING = np.uint64(0)
 BITS = 32  # of a key, for the power of the decay
@@ -143,7 +143,7 @@ def weigh(keys: Any, root: Any, normed: Any, indices: Any, values: Any) -> Any:
             value += sign * root**power if power else sign
             i += 1
         indices[used], values[used] = j, value
-        norm2 += value * value
+        norm2 = with_square(norm2, value)
         used += 1
     if normed:
         divide(values[:used], norm2)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from onepass.compiled.borrow import borrowed, keep_alive
-from onepass.compiled.compiler import entry_point, routine
+from onepass.compiled.compiler import entry_point, routine, to_the_letter
 from onepass.compiled.instructions import trailing_zeros, word
 
 BEYOND = 8
@@ -280,7 +280,7 @@ def bag(stage: Any, keys: Any, taught: Any, indices: Any, values: Any) -> Any:
         if how >= TFIDF and taught:
             documents[j + 1] += 1
         indices[used], values[used] = j, value
-        norm2 += value * value
+        norm2 = with_square(norm2, value)
         used += 1
     if taught:
         totals[0] += 1
@@ -290,7 +290,13 @@ def bag(stage: Any, keys: Any, taught: Any, indices: Any, values: Any) -> Any:
     return used
 
 
-@routine
+@to_the_letter
+def with_square(norm2: Any, value: Any) -> Any:
+    """A sum of squares with one more, with the same bits in whatever loop it is."""
+    return norm2 + value * value
+
+
+@to_the_letter
 def divide(values: Any, norm2: Any) -> None:
     """Scale a row of this squared norm to unit norm; one of zeros stays as it is."""
     scale = 1 / np.sqrt(norm2) if norm2 > 0 else 0.0
