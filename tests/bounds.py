@@ -316,6 +316,8 @@ TEXT_OPTIONS: list[dict[str, Any]] = [
     {"ngrams": 0, "letters": (2, 5)},
     {"weight": "tfidf"},
     {"weight": "bm25", "letters": (1, 16), "n_features": 1000},
+    {"weight": "tfidf", "ngrams": 2, "letters": (2, 3), "grow": True},
+    {"weight": "bm25", "grow": True, "max_features": 3},
 ]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sklearn.metrics import f1_score, recall_score, roc_auc_score
 
 import onepass
 from onepass.cli import main
@@ -145,3 +146,29 @@ def test_few_whole_numbers_are_classes(tmp_path: Path) -> None:
     done = run("learn", few, "--learner", "pa1", "--json")
     assert json.loads(done.stdout)["classes"] == [0, 1, 2, 3, 4]
     assert done.stderr == ""
+
+
+def test_what_is_asked_for_is_measured_of_test_data_too(table: Path, tmp_path: Path) -> None:
+    """A label that the model never met is a mistake, and leaves the AUC without a value."""
+    options = [word for name in ("auc", "brier", "recall", "f1") for word in ("--metric", name)]
+    command = ["learn", table, "--learner", "pa1", *options, "--save", tmp_path / "model", "--test"]
+    report = json.loads(run(*command, table, "--json").stdout)["test"]
+    model, (chunk,) = onepass.load(tmp_path / "model"), onepass.streams.open(table)
+    predicted, y = model.predict(chunk.X), np.asarray(chunk.y)
+    assert list(report) == ["error", "auc", "brier", "recall[no]", "recall[yes]", "f1"]
+    assert report["error"] == (predicted != y).mean()
+    assert report["auc"] == pytest.approx(roc_auc_score(y, model.decision_function(chunk.X)), abs=1e-3)
+    assert report["brier"] == pytest.approx((((y == "yes") - model.predict_proba(chunk.X)[:, 1]) ** 2).mean())
+    assert report["recall[yes]"] == pytest.approx(recall_score(y, predicted, pos_label="yes"))
+    assert report["f1"] == pytest.approx(f1_score(y, predicted, pos_label="yes"))
+    third = written(tmp_path / "third.csv", np.where(np.arange(len(y)) == 7, "perhaps", y))
+    assert json.loads(run(*command, third, "--json").stdout)["test"]["auc"] is None
+    assert re.search(r"^test auc +none", run(*command, third).stdout, re.MULTILINE)
+
+
+def test_metrics_that_do_not_follow_from_parts_are_said_to_be_of_these_rows(table: Path, tmp_path: Path) -> None:
+    learn = ["learn", table, "--learner", "pa1", "--save", tmp_path / "model"]
+    assert "of all rows" not in run(*learn, "--metric", "auc").stderr
+    again = ["learn", table, "--resume", tmp_path / "model", "--again", "--save", tmp_path / "model"]
+    assert "auc and kappa of all rows can't be told" in run(*again, "--metric", "kappa").stderr
+    assert "of all rows" not in run(*again, "--metric", "accuracy").stderr

@@ -160,7 +160,11 @@ def test_a_table_of_numbers_alone() -> None:
 @pytest.mark.compiled
 @pytest.mark.plain
 @pytest.mark.parametrize("weight", ["count", "binary", "tfidf", "bm25"])
-@pytest.mark.parametrize("options", [{}, {"ngrams": 2, "letters": (2, 3)}, {"n_features": 5, "normed": False}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"ngrams": 2, "letters": (2, 3)}, {"n_features": 5, "normed": False}, {"grow": True, "max_features": 9}],
+    ids=str,
+)
 def test_texts(weight: str, options: dict[str, Any]) -> None:
     @settings(max_examples=8, deadline=None)
     @given(texts=st.lists(WORDS | st.text(max_size=20), min_size=3, max_size=8))
@@ -188,6 +192,29 @@ def test_texts(weight: str, options: dict[str, Any]) -> None:
 def test_hashed_dicts(n_features: int, rows: list[dict[str, Any]]) -> None:
     first = {"a": 1.0, "b": "x"}
     check(lambda: pipeline(Hasher(n_features), PAClassifier()), [first, first, *rows], None if n_features < 9 else 2)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("change", [{"a": 2.0}, {"b": "y"}, {"a": True, "b": "x"}, {"a": np.array(5.0)}, {"a": [1]}], ids=str)
+def test_a_dict_that_was_changed_is_hashed_again(change: dict[str, Any]) -> None:
+    """One that was predicted just before is not; also what is in it may change."""
+    models = pipeline(Hasher(64), PAClassifier()), slowly(pipeline(Hasher(64), PAClassifier()))
+    for model in models:
+        for t in range(4):
+            model.learn_one({"a": float(t), "b": "x"}, t % 2)
+        x: dict[str, Any] = {"a": np.array(1.0), "b": "x"}
+        model.predict_one(x)
+        x["a"][...] = 7.0
+        model.learn_one(x, 1)
+        x["a"] = 1.0
+        model.predict_one(x)
+        x.update(change)
+        if change == {"a": [1]}:
+            with pytest.raises((TypeError, ValueError)):
+                model.learn_one(x, 0)
+        else:
+            model.learn_one(x, 0)
+    assert content(models[0]) == content(models[1])
 
 
 @pytest.mark.compiled

@@ -15,7 +15,7 @@ from numpy import frombuffer, ndarray
 from onepass.base.inputs import Places, places, readonly
 from onepass.base.state import Array, State
 from onepass.compiled.average import Averaged, Lazy, NoAverage, Strided
-from onepass.compiled.chain import Before, End, Numbering, run_dense, run_raw, run_sparse
+from onepass.compiled.chain import Before, End, Narrowing, Numbering, run_dense, run_raw, run_sparse
 from onepass.compiled.compiler import machine_code
 from onepass.compiled.gates import Active, Balanced
 from onepass.compiled.kept import Kept
@@ -113,9 +113,12 @@ class Bound:
         other._enter_by(state, ignores_new=not state.foresees)
         return other
 
-    def behind(self, stages: list[tuple[Any, State, int]], *, read: ReadRaw | None = None, holes: bool = False) -> Bound | None:
+    def behind(
+        self, stages: list[tuple[Any, State, int]], *, read: ReadRaw | None = None, holes: bool = False, brings: bool = False
+    ) -> Bound | None:
         """The binding for single examples that come through stages, given by their records, states and widths; None where a stage
-        gives rows that the next one does not take. Raw examples are `read` for the first; others may have `holes`."""
+        gives rows that the next one does not take. Raw examples are `read` for the first, which may bring features (`brings`); others
+        may have `holes`."""
         entrance = stages[0][1]
         chain, wanted, buckets = self._chain, self.state.n_features, self.state.buckets
         if buckets is not None:
@@ -123,6 +126,8 @@ class Bound:
         for record, state, width in reversed(stages):
             if width != wanted or state.flaw() is not None:
                 return None
+            if brings and state is entrance:  # stages in between would have to tell what becomes of new features
+                chain = Narrowing(wanted, self.state.foresees or len(stages) > 1, chain)
             chain, wanted = Before(record, chain), state.n_features
         takes = self._takes_dicts and self.dtype == np.float64  # stages keep to the type of what comes
         if read is not None and not takes:

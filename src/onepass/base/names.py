@@ -26,6 +26,9 @@ class Names:
         found = list(map(self._places.get, names))
         return found if len(self._order) == n else [j if j is not None and j < n else None for j in found]
 
+    def __getitem__(self, j: int) -> str:
+        return self._order[j]
+
     def first(self, n: int) -> list[str]:
         """The first n names."""
         return self._order[:n]

@@ -33,8 +33,9 @@ from onepass.base.state import Array, Field, State
 
 log = logging.getLogger(__name__)
 
-FORMAT = 2
-READABLE = (1, 2)  # in format 1 all names of features were part of the header, and a state had no "known" and "turned"
+FORMAT = 3
+READABLE = (1, 2, 3)  # in format 1 all names of features were part of the header, and a state had no "known" and "turned"
+WORDS = 3  # the format since which words have the hashes that they have
 
 # So many names of features and more are arrays, since the header of a file has 100 MB at most: their UTF-8, and where each of them
 # ends. No array of a state is called so.
@@ -167,6 +168,15 @@ def _read(path: str, name: str) -> tuple[dict[str, Any], dict[str, Array]]:
             " Use the version that wrote it."
         )
     return header, arrays
+
+
+def check_words(header: dict[str, Any]) -> None:
+    """Refuse what has learned from words when they had other hashes."""
+    if header.get("format", FORMAT) < WORDS:
+        raise ModelFileError(
+            f"The model file has format {header['format']}, in which words had other hashes than they have now: what it knows of its"
+            " texts can't be told any more. Learn it again."
+        )
 
 
 def name_of(path: str | os.PathLike[str] | IO[bytes]) -> str:

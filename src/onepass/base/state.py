@@ -225,11 +225,12 @@ class State:
 
     # --- larger states ---
 
-    def widened(self, n_features: int, newcomers: Any = ()) -> State:
-        """The state with more features, with these names or hashes; old entries keep their place and their values."""
+    def widened(self, n_features: int, newcomers: Any = (), called: Any = None) -> State:
+        """The state with more features, with these names or hashes, or where they have both, these hashes and what they are `called`;
+        old entries keep their place and their values."""
         changes: dict[str, Any] = {"n_features": n_features}
         if self.names is not None:
-            changes["names"] = self.names.grown(newcomers, self.n_features)
+            changes["names"] = self.names.grown(newcomers if called is None else called, self.n_features)
         if self.buckets is not None:
             changes["buckets"] = self.buckets.grown(newcomers, self.n_features)
         if self.capacity < n_features:
@@ -305,7 +306,8 @@ class State:
         """What is wrong with the state, if anything: machine code follows lengths and types wherever they lead."""
         if self.n_features < 0 or (self.names is not None and len(self.names) < self.n_features):
             return "its features and their names do not agree"
-        if self.buckets is not None and (len(self.buckets) < self.n_features or self.names is not None):
+        both = self.names is not None and self.form != "stage"
+        if self.buckets is not None and (len(self.buckets) < self.n_features or both):
             return "its features and their hashes do not agree"
         if not 0 <= self.known <= self.n_features:
             return "it has fewer features than it knew at the first example"

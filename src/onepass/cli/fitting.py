@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -11,12 +11,13 @@ import scipy.sparse as sp
 
 from onepass.cli.models import MIXED, NUMBERS, SPARSE
 from onepass.evaluate.feeding import has_strings, rows_for, steps_of
-from onepass.evaluate.lists import LIST_METRICS
-from onepass.evaluate.sequences import COUNTINGS, GIVEN, SENTENCE_METRICS, TREE_METRICS
+from onepass.evaluate.held_out import Figures
+from onepass.evaluate.sequences import COUNTINGS, GIVEN
 from onepass.stages.dates import LOOKS_LIKE_A_DATE
 from onepass.streams import Chunk
 
 WORDS = 4  # in the mean of a column's values, and it holds texts
+USUAL = {"parsing": ["uas", "las"], "ranking": ["quality", "oracle_quality"]}  # metrics of outputs
 SAME = 0.5  # of the values that come again at the most, in a column of texts
 
 
@@ -101,29 +102,29 @@ class Errors:
             self._absolute += float(np.abs(error).sum())
             self._squared += float(error @ error)
 
-    def metrics(self) -> dict[str, float]:
+    def metrics(self, asked: Iterable[str] = ()) -> dict[str, float]:
         """The error rate of a classifier, and of a tagger that of words, and F1 if there are entities; UAS and LAS of a parser; the
-        quality of what was chosen of lists, and of the best; MAE and RMSE of a regressor."""
-        if self.task == "ranking":
-            return {name: float(LIST_METRICS[name](self._counted)) for name in ("quality", "oracle_quality")}
-        if self.task == "tagging":
-            f1 = {"entity_f1": SENTENCE_METRICS["entity_f1"](self._counted)} if self._counted[GIVEN] else {}
-            return {
-                "error": float(SENTENCE_METRICS["mistake_rate"](self._counted)),
-                **{name: float(v) for name, v in f1.items()},
-            }
-        if self.task == "parsing":
-            return {name: float(TREE_METRICS[name](self._counted)) for name in ("uas", "las")}
+        quality of what was chosen of lists, and of the best; MAE and RMSE of a regressor. Of outputs also what was asked for."""
+        if self.task in COUNTINGS:
+            known, first = COUNTINGS[self.task].metrics, dict[str, float]()
+            usual = USUAL.get(self.task, [])
+            if self.task == "tagging":
+                first = {"error": float(known["mistake_rate"](self._counted))}
+                usual = ["entity_f1"] if self._counted[GIVEN] else []
+            return first | {name: float(known[name](self._counted)) for name in dict.fromkeys([*usual, *asked])}
         if self.task == "classification":
             return {"error": self._mistakes / self.examples}
         return {"mae": self._absolute / self.examples, "rmse": float(np.sqrt(self._squared / self.examples))}
 
 
-def test(model: Any, task: str, stream: Iterable[Chunk]) -> dict[str, float]:
-    """The errors of a model on a stream."""
+def test(model: Any, task: str, stream: Iterable[Chunk], asked: Sequence[str]) -> dict[str, float]:
+    """The errors of a model on a stream, and the metrics that were asked for beside them."""
     errors = Errors(task)
-    for _, y, predicted in predictions(model, stream, lambda: None):
+    figures = Figures(asked, model.classes_ if task == "classification" else None) if asked and task not in COUNTINGS else None
+    for X, y, predicted in predictions(model, stream, lambda: None):
         if y is None:
             raise ValueError("the test data has no labels")
         errors.add(y, predicted)
-    return errors.metrics()
+        if figures is not None:
+            figures.ask(model, X, y, predicted)
+    return errors.metrics(asked) | ({} if figures is None else figures.values())

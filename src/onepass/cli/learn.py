@@ -34,7 +34,7 @@ from onepass.cli.options import (
     Target,
     reading,
 )
-from onepass.cli.origin import added, as_before, check_columns, head_of, origin_of, rows_before
+from onepass.cli.origin import added, as_before, check_columns, head_of, not_added, origin_of, rows_before
 from onepass.cli.output import facts, is_verbose, metric, plain, save_figure, show, speed
 
 log = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ DECIDED = {
     help="What to measure beside the mistake rate, or mae and rmse: auc, f1, kappa, balanced_accuracy, recall, ...; log_loss, brier"
     " and calibration_error, which take --proba along; r2. May be repeated; --plot draws the first.",
 )
-@click.option("--test", metavar="FILE", help="Data to predict afterwards.")
+@click.option("--test", metavar="FILE", help="Data to predict afterwards, measured in the same way.")
 @click.option("--save", type=Target(), metavar="MODEL", help="Where to write the model; Ctrl-C saves what was learned so far.")
 @click.option("--checkpoint", type=Duration(), metavar="TIME", help="How often to save on the way: 30s, 5m, 1h.")
 @click.option("--resume", metavar="MODEL", help="A saved model to continue with; in the file it stopped in, from that row on.")
@@ -137,6 +137,7 @@ def learn(
     from onepass.evaluate import sequences
     from onepass.evaluate.drift import DETECTORS as DETECTOR_CLASSES
     from onepass.evaluate.progress import terminal
+    from onepass.evaluate.tally import json_number
 
     if checkpoint is not None and save is None:
         raise click.UsageError("--checkpoint needs --save, which says where.", context)
@@ -219,13 +220,19 @@ def learn(
                 watched.report(result.n, result.metrics)
         if save is not None:
             save_now()
+        if apart := not_added(origin.get("metrics", {}), result.metrics):
+            click.echo(
+                f"onepass: {' and '.join(apart)} of all rows can't be told from that of the rows before and that of these {result.n:,}:"
+                " what is shown is of these alone, and the model keeps none",
+                err=True,
+            )
         say_notes(stream, told)
     size, seconds = stream.position.bytes or 0, perf_counter() - start
 
     tested = None
     if test is not None and not interruptions.pressed:
         with opened(test, task, {**options, "features": width_of(model, options["features"])}) as stream:
-            tested = errors_on(model, task, stream)
+            tested = errors_on(model, task, stream, metrics)
     if plot is not None:
         _draw(result, plot, metrics)
     figures = result.to_dict()
@@ -238,7 +245,7 @@ def learn(
         "seconds": seconds,
         "learning_seconds": result.seconds,
         "bytes": size,
-        "test": tested,
+        "test": None if tested is None else {name: json_number(value) for name, value in tested.items()},
         "model": None if save is None else str(save),
         "interrupted": interruptions.pressed,
         "curve": figures["curve"],
@@ -246,7 +253,7 @@ def learn(
     if as_json:
         click.echo(json.dumps(report))
     else:
-        show(facts(_summary(report, result.metrics)))
+        show(facts(_summary(report, result.metrics, tested or {})))
     if interruptions.pressed:
         saved = "nothing was saved" if save is None else f"what was learned so far is in {save}"
         click.echo(f"onepass: interrupted after {result.n:,} examples; {saved}", err=True)
@@ -413,7 +420,7 @@ def _about(model: Any, task: str) -> dict[str, Any]:
     }
 
 
-def _summary(report: dict[str, Any], metrics: dict[str, float]) -> dict[str, str]:
+def _summary(report: dict[str, Any], metrics: dict[str, float], tested: dict[str, float]) -> dict[str, str]:
     stages = "".join(f"{stage} + " for stage in report["stages"])
     lines = {"learner": stages + report["learner"], "task": report["task"], "examples": f"{report['examples']:,}"}
     lines["features"] = f"{report['features']:,}"
@@ -432,8 +439,8 @@ def _summary(report: dict[str, Any], metrics: dict[str, float]) -> dict[str, str
     lines["seconds"] = (
         f"{seconds:.2f} ({speed(report['examples'] / seconds)} examples/s, {report['bytes'] / seconds / 1e6:.0f} MB/s)"
     )
-    for name, value in (report["test"] or {}).items():
-        lines[f"test {name}"] = metric(name, value)
+    for name, value in tested.items():
+        lines[f"test {name.replace('_', ' ')}"] = metric(name, value)
     if report["model"] is not None:
         lines["model"] = report["model"]
     return lines

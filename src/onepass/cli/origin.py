@@ -70,6 +70,17 @@ def rows_before(origin: dict[str, Any], data: str) -> int:
     return int(origin["position"]["rows"]) if list(head_of(data, head[0])) == head else 0
 
 
+def follows(name: str) -> bool:
+    """Whether a metric of all examples follows from those of two parts of them."""
+    return name in MEANS or name == "rmse"
+
+
+def not_added(before: dict[str, Any], metrics: dict[str, float]) -> list[str]:
+    """The metrics, from before or of now, of which nothing is known of all examples together."""
+    found = [*(name for name in before if name != "n"), *(name for name, value in metrics.items() if not math.isnan(value))]
+    return [name for name in dict.fromkeys(found) if not follows(name)] if before.get("n") else []
+
+
 def added(before: dict[str, Any], n: int, metrics: dict[str, float]) -> dict[str, Any]:
     """The metrics of `n` more examples together with those from before, as far as they follow from each other."""
     m = before.get("n", 0)
@@ -81,6 +92,6 @@ def added(before: dict[str, Any], n: int, metrics: dict[str, float]) -> dict[str
     together = {
         name: math.sqrt(mean(before[name] ** 2, value**2)) if name == "rmse" else mean(before[name], value)
         for name, value in metrics.items()
-        if m and name in before and (name in MEANS or name == "rmse")
+        if m and name in before and follows(name)
     }
     return {"n": m + n, **(together if m else metrics)}

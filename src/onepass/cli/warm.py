@@ -15,7 +15,8 @@ from onepass.cli.models import AUTO, find
 ROWS = 12
 FILES = {  # a row of each kind of file that has machine code of its own, by t and the label
     "numbers.csv": ("a,b,label\n", "{t},{t}.5,{label}\n"),
-    "mixed.csv": ("a,b,c,label\n", "{t},red,a sentence of some more words no. {t},{label}\n"),
+    "categories.csv": ("a,b,label\n", "{t},red,{label}\n"),
+    "texts.csv": ("a,b,c,label\n", "{t},red,a sentence of some more words no. {t},{label}\n"),
     "sparse.libsvm": ("", "{code} 1:{t} 3:1\n"),
 }
 
@@ -23,7 +24,7 @@ FILES = {  # a row of each kind of file that has machine code of its own, by t a
 @click.command()
 @click.argument("learners", nargs=-1)
 def warm(learners: tuple[str, ...]) -> None:
-    """Compile LEARNERS for files of all kinds, so that later commands need not.
+    """Compile LEARNERS for files of all kinds, and for their rows one by one, so that later commands and programs need not.
 
     Without names, what `onepass learn` uses by default. The machine code is kept where NUMBA_CACHE_DIR says, else where the system has
     the caches of this user.
@@ -63,3 +64,24 @@ def _use(path: Path, learner: str, task: str) -> None:
     for command in (learn, ["predict", model, path]):
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             click.Group.main(main, [str(word) for word in command], standalone_mode=False)
+    _use_singly(path, model, task)
+
+
+def _use_singly(path: Path, model: Path, task: str) -> None:
+    """Predict the rows of a table one by one, and learn from them, as a program does."""
+    import narwhals.stable.v2 as nw
+
+    import onepass
+
+    with onepass.streams.open(path, task=task) as stream:
+        (chunk,) = stream
+    learned, X = onepass.load(model), chunk.X
+    if nw.dependencies.is_into_dataframe(X):
+        rows = nw.from_native(X, eager_only=True).rows(named=True)
+    elif chunk.names is not None:
+        rows = [dict(zip(chunk.names, values, strict=True)) for values in X.tolist()]
+    else:
+        return
+    for x, label in zip(rows, chunk.y.tolist(), strict=True):
+        learned.predict_one(x)
+        learned.learn_one(x, label)

@@ -27,6 +27,10 @@ End = namedtuple("End", "bias")
 # count for nothing.
 Numbering = namedtuple("Numbering", "slots order known foresees rest")
 
+# Behind a stage that brings features, there may be some that the learner does not know: they count for nothing, unless it foresees what
+# they will count, or learns; then they need a closer look.
+Narrowing = namedtuple("Narrowing", "known foresees rest")
+
 # One raw example, as the first stage wants it: numbers, and the bytes of texts.
 Raw = namedtuple("Raw", "values data bias")
 
@@ -153,6 +157,21 @@ def _(stages: Any, model: Any, average: Any, X: Any, y: Any, gate: Any, scores: 
     row = SparseRows(lent(indptr), lent(indices[:used]), lent(values[:used]), X.bias)
     done = through(stages.rest, model, average, row, y, gate, scores, count)
     keep_alive(out)
+    return done
+
+
+@through.form(Narrowing)
+def _(stages: Any, model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count: Any) -> Any:
+    known = len(X.indices)
+    while known > 0 and X.indices[known - 1] >= stages.known:
+        known -= 1
+    if known < len(X.indices) and (stages.foresees or gate.every > 0):
+        return 0
+    indptr = np.zeros(2, np.int32)
+    indptr[1] = known
+    row = SparseRows(lent(indptr), lent(X.indices[:known]), lent(X.values[:known]), X.bias)
+    done = through(stages.rest, model, average, row, y, gate, scores, count)
+    keep_alive(indptr)
     return done
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from onepass.compiled.borrow import borrowed, keep_alive
 from onepass.compiled.compiler import entry_point, routine
 from onepass.compiled.verb import verb
-from onepass.compiled.words import HALF, K0, finished, joined, key, put_in_order, scale_to_unit
+from onepass.compiled.words import HALF, K0, divide, finished, joined, key, put_in_order, with_square
 
 NOTHING = np.uint64(0)
 BITS = 32  # of a key, for the power of the decay
@@ -134,7 +134,7 @@ def _(X: Any, t: Any, columns: Any, keys: Any) -> Any:
 def weigh(keys: Any, root: Any, normed: Any, indices: Any, values: Any) -> Any:
     """Write the columns and values of an object's parts, given their keys in order; how many there are. A part weighs the root of the
     decay to its power, since a product of two makes up the kernel."""
-    used, i, n = 0, 0, len(keys)
+    used, i, n, norm2 = 0, 0, len(keys), 0.0
     while i < n:
         j, value = keys[i] >> (BITS + 1), 0.0
         while i < n and keys[i] >> (BITS + 1) == j:
@@ -143,9 +143,10 @@ def weigh(keys: Any, root: Any, normed: Any, indices: Any, values: Any) -> Any:
             value += sign * root**power if power else sign
             i += 1
         indices[used], values[used] = j, value
+        norm2 = with_square(norm2, value)
         used += 1
     if normed:
-        scale_to_unit(values[:used])
+        divide(values[:used], norm2)
     return used
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from numbers import Integral
+from struct import Struct
 from struct import error as StructError
-from struct import pack
 from typing import Any, ClassVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from numpy import frombuffer
 from scipy.sparse import csr_array
 from sklearn.utils import murmurhash3_32
 from sklearn.utils._param_validation import Interval
@@ -118,8 +119,12 @@ class Hashing(Stage):
 
     def _latest(self) -> State:
         if self._state is None:
-            self._state = self._new_state("stage", Start(FLOAT64, self.n_features, None, None, False, False))
+            self._state = self._new_state("stage", self._first_start())
         return self._state
+
+    def _first_start(self) -> Start:
+        """What there is before anything was learned."""
+        return Start(FLOAT64, self.n_features, None, None, False, False)
 
     def _width(self, state: State) -> int:
         return self.n_features
@@ -130,7 +135,7 @@ class Hashing(Stage):
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """The names of the columns: their numbers."""
-        return np.array([self._name_of(j) for j in range(self.n_features)], dtype=object)
+        return np.array([self._name_of(j) for j in range(self._width(self._latest()))], dtype=object)
 
     def _name_of(self, column: int) -> str:
         return f"hash{column}"
@@ -191,7 +196,7 @@ class Hasher(Hashing):
         return Hashed(int(self.n_features))
 
     def _reader(self, state: State) -> ReadRaw:
-        return _read
+        return _reader()
 
     def _hashed(self, n: int, columns: list[tuple[Any, Any]]) -> Rows:
         """Rows of columns of hashes and values. Zeros are left out and collisions added up as by scikit-learn, to the bit."""
@@ -240,18 +245,47 @@ def _hash_of_name(name: str) -> int:
     return murmurhash3_32(name)
 
 
-def _read(x: Any, learning: bool) -> tuple[Array, Array] | None:
-    """One dict as hashes and their values."""
-    if type(x) is not dict:
-        return None
-    try:
-        hashes = [
-            murmurhash3_32(name + "=" + value) if type(value) is str else _hash_of_name(name) for name, value in x.items()
-        ]
-        values = [1.0 if type(value) is str else 0.0 if value is None else value for value in x.values()]
-        return np.frombuffer(pack(f"{2 * len(x)}d", *hashes, *values)), NO_BYTES
-    except (TypeError, ValueError, OverflowError, StructError):
-        return None
+@lru_cache(2**16)
+def _hash_of_text(name: str, text: str) -> int:
+    return murmurhash3_32(f"{name}={text}")
+
+
+@lru_cache(1024)
+def _packing(numbers: int) -> Callable[..., bytes]:
+    return Struct(f"{numbers}d").pack
+
+
+def _reader() -> ReadRaw:
+    """What makes of a dict its hashes and their values. A dict that equals the one before, as when it is learned from after it was
+    predicted, is not read again."""
+    last: tuple[Any, Any] = None, None
+
+    def read(x: Any, learning: bool) -> tuple[Array, Array] | None:
+        nonlocal last
+        if type(x) is not dict:
+            return None
+        hashes, values, plain = list[float](), list[float](), True
+        try:
+            then, row = last
+            if x == then:
+                return row
+            for name, value in x.items():
+                kind = type(value)
+                if kind is str:
+                    hashes.append(_hash_of_text(name, value))
+                    values.append(1.0)
+                else:
+                    hashes.append(_hash_of_name(name))
+                    values.append(0.0 if value is None else value)
+                    plain = plain and (kind is float or kind is int or value is None)
+            row = frombuffer(_packing(2 * len(x))(*hashes, *values)), NO_BYTES
+        except (TypeError, ValueError, OverflowError, StructError):
+            return None
+        if plain:  # what may change in its place is not worth remembering
+            last = x.copy(), row
+        return row
+
+    return read
 
 
 def said(name: str, value: Any) -> str:

@@ -23,7 +23,7 @@ from onepass.compiled.compiler import entry_point, routine
 from onepass.compiled.entries import add_up, put, room
 from onepass.compiled.loop import T
 from onepass.compiled.verb import verb
-from onepass.compiled.words import COUNT, bags
+from onepass.compiled.words import COUNT, PADDING, Bag, bags
 from onepass.stages.dates import PARTS, parts_of, parts_of_known
 from onepass.stages.hashing import NO_BYTES, PAIR, category
 
@@ -97,10 +97,11 @@ def _(texts: Any, X: Any, ends: Any, own: Any, hashed: Any, indices: Any, values
 @put_words.form(Texts)
 def _(texts: Any, X: Any, ends: Any, own: Any, hashed: Any, indices: Any, values: Any, used: Any) -> Any:
     nothing, bounds, offsets, taught = np.zeros(2), np.zeros(2, np.int64), np.zeros(2, np.int64), np.zeros(1, np.bool_)
+    words = Bag(nothing, nothing, nothing, 1, (0, 0), hashed, COUNT, True)
     for k in range(len(texts.seeds)):
         offsets[0], offsets[1] = offsets[1], np.int64(X.values[ends + k])
         where, what = indices[used:], values[used:]
-        bags(X.data, offsets, texts.seeds[k], 1, (0, 0), hashed, COUNT, nothing, nothing, taught, True, bounds, where, what)
+        bags(words, X.data, offsets, texts.seeds[k], taught, bounds, where, what)
         where[: bounds[1]] += own
         used += bounds[1]
     return used
@@ -212,7 +213,7 @@ class Layout:
                     rest = [*(days for days, *_ in moments), *(part for _, *cycles in moments for part in cycles), *rest]
                 if texts:
                     parts = [_encoded(get(name)) for name in texts]
-                    data = frombuffer(b"".join(parts), np.uint8)
+                    data = frombuffer(b"".join([*parts, PADDING]), np.uint8)
                     rest += accumulate(map(len, parts))
                 try:
                     packed = pack(*given, *rest)

@@ -229,7 +229,7 @@ class Pipeline(Saved, Riverine, _BaseComposition):
         if not one.quick or (read is None and stages[0]._takes_raw):
             return None
         parts = [(stage._record(state), state, stage._width(state)) for stage, state in zip(stages, states, strict=False)]
-        return one.behind(parts, read=read, holes=stages[0]._takes_missing)
+        return one.behind(parts, read=read, holes=stages[0]._takes_missing, brings=stages[0]._brings_features)
 
     @property
     def _all(self) -> list[Any]:
@@ -358,7 +358,7 @@ class Pipeline(Saved, Riverine, _BaseComposition):
     def predict_one(self, x: Any) -> Any:
         """The label or number of one example; None or 0 before anything was learned."""
         one, answer = self._answer_one(x)
-        said = None if answer is None else self.learner._said(one, answer)
+        said = None if answer is None else self.steps[-1][1]._said(one, answer)
         if said is not None:
             return said
         if not self.__sklearn_is_fitted__():
@@ -370,8 +370,11 @@ class Pipeline(Saved, Riverine, _BaseComposition):
         steps = self._all
         one = self._chain(steps)
         answer = None if one is None else one.run_one(x, one.no_targets, one.none)
+        if answer is None or answer != answer:
+            return one, None
+        then, latest = self._chained
         # See Classifier.predict_one: by now there may be another version of the model in the same arrays.
-        return one, answer if answer is not None and answer == answer and one is self._chain(steps) else None
+        return one, answer if one is latest and list(map(NOW, steps)) == then else None
 
     @_learner_has("predict_proba_one")
     def predict_proba_one(self, x: Any) -> dict[Any, float]:

@@ -22,6 +22,7 @@ from onepass.base.inputs import Rows, check_name, number_of
 from onepass.base.knowledge import Door, Start
 from onepass.base.labels import Coded, encode_labels
 from onepass.base.parameters import POSITIVE, among, parameter, parametric
+from onepass.base.saving import check_words
 from onepass.base.stage import FLOAT64
 from onepass.base.state import Array
 from onepass.compiled.entries import add_up_rows
@@ -215,6 +216,8 @@ class Table(Stage):
         stage = super()._unpack(header, arrays)
         if stage._state is not None and not stage._is_sound(stage._state):
             raise ModelFileError("The model file is damaged: the columns of a Table do not fit together.")
+        if stage._state is not None and TEXT in stage._state.arrays["kind"]:
+            check_words(header)
         return stage
 
     def _is_sound(self, state: State) -> bool:

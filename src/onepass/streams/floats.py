@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from onepass.compiled.compiler import entry_point
-from onepass.streams.words import leading_zeros, product
+from onepass.compiled.instructions import leading_zeros, product
 
 LIMIT = 64  # powers of ten from -LIMIT to LIMIT: all of these products are normal numbers, no overflow and no underflow
 UNSURE = np.uint64(0x7FF0000000000000)  # the bits of infinity, which is never an answer

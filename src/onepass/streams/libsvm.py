@@ -18,10 +18,10 @@ from scipy.sparse import csr_array
 
 from onepass.compiled.borrow import borrowed, keep_alive
 from onepass.compiled.compiler import entry_point
+from onepass.compiled.instructions import inlined, trailing_zeros, word
 from onepass.streams.floats import LIMIT, UNSURE, ZERO, nearest
 from onepass.streams.lines import NEWLINE, RETURN, Window, count, windows
 from onepass.streams.stream import Chunk, Chunks, Position, in_order
-from onepass.streams.words import inlined, trailing_zeros, word
 
 SPACE, TAB, HASH, PLUS, MINUS, POINT, COLON = map(ord, " \t#+-.:")
 DIGIT_0, DIGIT_9, LOWER_D, LOWER_E, LOWER_I, LOWER_Q = map(ord, "09deiq")

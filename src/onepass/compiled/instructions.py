@@ -9,7 +9,6 @@ import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
 from numba.core.extending import intrinsic, overload, register_jitable
-from numba.np.arrayobj import make_array
 
 from onepass.compiled.compiler import CHECKED
 
@@ -41,6 +40,8 @@ def product(a: Any, b: Any) -> Any:
 @intrinsic
 def _word(typing_context: Any, data: Any, i: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        from numba.np.arrayobj import make_array  # only compiling needs it, and it takes long to import
+
         start = make_array(signature.args[0])(context, builder, arguments[0]).data
         pointer = builder.bitcast(builder.gep(start, [arguments[1]]), ir.IntType(64).as_pointer())
         return builder.load(pointer, align=1)
@@ -70,7 +71,7 @@ def _product(typing_context: Any, a: Any, b: Any) -> Any:
         high = builder.trunc(builder.lshr(whole, ir.Constant(wide, 64)), narrow)
         return context.make_tuple(builder, signature.return_type, [high, builder.trunc(whole, narrow)])
 
-    pair = types.UniTuple(types.uint64, 2)  # type: ignore[attr-defined]
+    pair = types.UniTuple(types.uint64, 2)
     return pair(types.uint64, types.uint64), generate
 
 
