@@ -20,7 +20,7 @@ def text(n: int = 30, seed: int = 0, longest: int = 6) -> tuple[list[list[str]],
     return X, [[TAGS[(len(word) + (rng.random() < 0.2)) % 4] for word in x] for x in X]
 
 
-def tagged(n: int = 30, seed: int = 0, longest: int = 6) -> tuple[list[Any], list[Any]]:
+def tagged(n: int = 18, seed: int = 0, longest: int = 6) -> tuple[list[Any], list[Any]]:
     """The same with trees: words hang on their neighbours on the way to the longest of them, for the most part, or on that."""
     rng = np.random.default_rng(seed)
     X, tags = text(n, seed, longest)
