@@ -12,9 +12,9 @@ import numpy as np
 from onepass.base.knowledge import Start
 from onepass.base.parameters import parameter, parametric
 from onepass.base.state import Array, State
-from onepass.structured.candidates import by_query, check_features, lists_of, qualities
 from onepass.structured.learner import OutputLearner
 from onepass.structured.lists import Lists, run_scores
+from onepass.structured.nbest import by_query, check_features, lists_of, qualities
 from onepass.structured.words import Words
 
 
