@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.base.labels import coded
+from onepass.base.labels import coded, label_array
 from onepass.evaluate.figures import beside, check_figures, foretold
 from onepass.evaluate.metrics import PER_LABEL, Array, of_label
 from onepass.evaluate.probability import PROBABILITY_METRICS
@@ -32,7 +32,7 @@ class Figures:
         if self._tally.labels is None:
             self._tally.add(y.astype(float), predicted)
             return
-        true = coded(y, self._tally.labels)
+        true = coded(label_array(y), self._tally.labels)
         if true.labels is not self._tally.labels:
             self._tally.know(true.labels)
         columns = self._columns(model, X, y) if self._probabilities or self._ranking else {}
