@@ -12,8 +12,8 @@ import numpy as np
 from onepass.base.knowledge import Start
 from onepass.base.parameters import parameter, parametric
 from onepass.base.state import Array, State
-from onepass.structured.nbest import by_query, check_features, lists_of, qualities
 from onepass.structured.lists import Lists, run_scores
+from onepass.structured.nbest import by_query, check_features, lists_of, qualities
 from onepass.structured.outputs import OutputLearner, taught
 from onepass.structured.words import Words
 
