@@ -55,6 +55,8 @@ ORDER = {
     "LocalPA": "prototypes C shared lam",
     "OSELMClassifier": "hidden activation ridge",
     "OSELMRegressor": "hidden activation ridge",
+    "OnlineMLPClassifier": "hidden activation loss step C variant rate",
+    "OnlineMLPRegressor": "hidden activation loss step C variant rate epsilon",
 }
 
 

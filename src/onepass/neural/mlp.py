@@ -30,11 +30,11 @@ from onepass.neural.layers import backward, forward, send_down, square
 from onepass.neural.steps import AdaDelta, AdaGrad, Adam, Aggressive, Plain, descend, rests
 from onepass.neural.units import RELU, SIGMOID, TANH
 
-ACTIVATIONS = {"relu": RELU, "tanh": TANH, "sigmoid": SIGMOID}
-CLASSIFICATION = {"hinge": HINGE, "cross_entropy": CROSS_ENTROPY, "squared": SQUARED}
+ACTIVATIONS = {"tanh": TANH, "sigmoid": SIGMOID, "relu": RELU}
+CLASSIFICATION = {"cross_entropy": CROSS_ENTROPY, "hinge": HINGE, "squared": SQUARED}
 REGRESSION = {"squared": SQUARED, "epsilon_insensitive": INSENSITIVE}
 # The steps, and the rate of each where none is given; the passive-aggressive one has C.
-RATES = {"pa": 0.0, "sgd": 0.01, "adagrad": 0.01, "adadelta": 1.0, "adam": 0.001}
+RATES = {"pa": 0.0, "sgd": 0.01, "adagrad": 0.1, "adadelta": 1.0, "adam": 0.001}
 MOMENTS = {"adagrad": ("n",), "adadelta": ("n", "m"), "adam": ("n", "m")}
 
 # rate: C where the step is passive-aggressive.
@@ -122,7 +122,7 @@ class Layered(Learner):
         matters=True,
         text="The number of units of the hidden layer, or of each where there are several.",
     )
-    activation: str = parameter("relu", among(*ACTIVATIONS), text="The function f of the hidden units.")
+    activation: str = parameter("tanh", among(*ACTIVATIONS), text="The function f of the hidden units.")
     _: KW_ONLY
     fit_intercept: bool = parameter(text="Whether all units have a bias.")
     random_state: Any = parameter(text="The seed of the first weights.")
@@ -180,7 +180,7 @@ class _Backpropagation(Layered):
             text='How far a step goes: "pa" is the passive-aggressive one, which C limits; the others have a `rate`.',
         ),
         "C": parameter(
-            0.05,
+            0.1,
             POSITIVE,
             cautious="smaller",
             text='For "pa", aggressiveness: the longest step along the gradient.',
@@ -290,8 +290,8 @@ class OnlineMLPClassifier(Classifier, SelfTuning, _Backpropagation):
     * "adagrad", "adadelta", "adam": each weight has a rate of its own. The latter two change all weights at every step, so that sparse
       rows take as long as dense ones.
 
-    "hinge" is max(0, 1 - margin), the margin of the label over its strongest rival; "cross_entropy" that of the softmax of the scores,
-    or of the logistic function for two classes; "squared" the rule of the textbooks, half the squared error of output units that have
+    "cross_entropy" is that of the softmax of the scores, or of the logistic function for two classes; "hinge" is max(0, 1 - margin), the
+    margin of the label over its strongest rival; "squared" is the rule of the textbooks, half the squared error of output units that have
     the function f, too, and aim at its largest value for the label and at its least for the others.
 
     The first weights are drawn from U(-a, a), a = sqrt(6 / in) for ReLU and sqrt(6 / (in + out)) else, with biases of 0; an output counts
@@ -309,26 +309,26 @@ class OnlineMLPClassifier(Classifier, SelfTuning, _Backpropagation):
 
     >>> from onepass import OnlineMLPClassifier
     >>> X, y = [[-1, -1], [-1, 1], [1, -1], [1, 1]], [0, 1, 1, 0]
-    >>> model = OnlineMLPClassifier(hidden=(8, 4), max_iter=50, random_state=0).fit(X, y)
+    >>> model = OnlineMLPClassifier(hidden=(16, 8), max_iter=100, random_state=0).fit(X, y)
     >>> model.predict(X)
     array([0, 1, 1, 0])
     >>> [layer.shape for layer in model.layers_]
-    [(3, 8), (9, 4), (5, 1)]
+    [(3, 16), (17, 8), (9, 1)]
     """
 
-    loss: str = parameter("hinge", among(*CLASSIFICATION))
+    loss: str = parameter("cross_entropy", among(*CLASSIFICATION))
     step: str = parameter()
     C: float | str = parameter(
-        0.05,
+        0.1,
         POSITIVE,
         among("auto"),
-        more='"auto" spares the search: five values from 1/1024 to 1/4 learn side by side, and the losses so far decide on the share that'
+        more='"auto" spares the search: five values from 1/256 to 1 learn side by side, and the losses so far decide on the share that'
         " each has in the scores. It takes five times as long.",
     )
     variant: str = parameter()
     rate: float | None = parameter()
 
-    _candidates: ClassVar[tuple[float, ...]] = tuple(4.0**k for k in range(-5, 0))
+    _candidates: ClassVar[tuple[float, ...]] = tuple(4.0**k for k in range(-4, 1))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
