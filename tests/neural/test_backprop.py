@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numba.core import config
 
-from onepass import OnlineMLPClassifier, OnlineMLPRegressor
+from onepass import HedgeBackprop, OnlineMLPClassifier, OnlineMLPRegressor
 from onepass.compiled.compiler import entry_point
 from onepass.compiled.rows import DenseRows, row
 from onepass.compiled.rules import learn, score, scratch
 from onepass.neural.blame import blame
-from onepass.neural.mlp import ACTIVATIONS, Network
+from onepass.neural.layered import ACTIVATIONS
+from onepass.neural.mlp import Network
 from onepass.neural.steps import Plain
 from onepass.neural.units import activate, times_slope
 from shared import golden
@@ -125,3 +125,42 @@ def test_the_rule_of_the_slide(name: str) -> None:
     np.testing.assert_allclose(outputs, run["outputs_before"], rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(first, joined(run["final"][0]), rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(W.T, joined(run["final"][-1]), rtol=1e-9, atol=1e-9)
+
+
+# --- hedge backpropagation ---
+
+
+def put_heads(model: Any, first: Any) -> None:
+    arrays, (lowest, *inner) = model._state.arrays, map(joined, first["hidden"])
+    arrays["A"][:] = lowest
+    arrays["inner"][:] = np.concatenate([layer.ravel() for layer in inner])
+    arrays["W"][:] = np.hstack([joined(layer).T for layer in first["output"]])
+    arrays["V"][:] = joined(first["output_on_input"]).T
+
+
+@pytest.mark.plain
+@STORAGE
+@pytest.mark.parametrize("name", ["paper_slow", "paper_fast"])
+def test_golden_hedge(name: str, storage: Any) -> None:
+    content = golden("hbp.json")
+    run, X, y = content["runs"][name], np.array(content["X"]), np.array(content["y"])
+    model = HedgeBackprop((7, 7, 7), rate=run["rate"], beta=run["beta"], floor=run["smoothing"])
+    model.partial_fit(X[:1], y[:1], classes=[0, 1, 2], sample_weight=[0.0])
+    put_heads(model, content["first"])
+    mistakes = 0
+    for t in range(len(y)):
+        shares, chances = model.shares_, model.predict_proba(storage(X[t : t + 1]))
+        model.partial_fit(storage(X[t : t + 1]), y[t : t + 1])
+        mistakes += chances.argmax() != y[t]
+        if t in run["rows"]:
+            seen = run["trace"][run["rows"].index(t)]
+            np.testing.assert_allclose(shares, seen["alpha_before"], rtol=1e-9)
+            np.testing.assert_allclose(chances[0], seen["scores"], rtol=1e-9)
+            np.testing.assert_allclose(model.shares_, seen["alpha_after"], rtol=1e-9)
+    assert mistakes == run["mistakes"]
+    arrays, final = model._state.arrays, run["final"]
+    np.testing.assert_allclose(arrays["A"], joined(final["hidden"][0]), rtol=1e-9, atol=1e-9)
+    inner = np.concatenate([joined(layer).ravel() for layer in final["hidden"][1:]])
+    np.testing.assert_allclose(arrays["inner"], inner, rtol=1e-9, atol=1e-9)
+    heads = [joined(layer).T for layer in final["output"]]
+    np.testing.assert_allclose(np.hstack([arrays["V"], arrays["W"]]), np.hstack(heads), rtol=1e-9, atol=1e-9)

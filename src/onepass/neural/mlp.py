@@ -4,33 +4,27 @@ D. Rumelhart, G. Hinton, R. Williams: Learning representations by back-propagati
 
 The score is `W (1, s^L)`, a row of W for each output, on top of hidden layers (`neural/layers.py`). An example is taken forwards, its loss
 is sent back (`neural/blame.py`), and the weights take one step (`neural/steps.py`).
-
-X. Glorot, Y. Bengio: Understanding the difficulty of training deep feedforward neural networks. AISTATS 2010, 249-256.
-K. He, X. Zhang, S. Ren, J. Sun: Delving deep into rectifiers. ICCV 2015, 1026-1034.
 """
 
 from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import KW_ONLY
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 
-from onepass.base import Classifier, Field, Learner, Regressor, SelfTuning, State
-from onepass.base.parameters import COUNT, POSITIVE, among, parameter, parametric
+from onepass.base import Classifier, Field, Regressor, SelfTuning, State
+from onepass.base.parameters import POSITIVE, among, parameter, parametric
 from onepass.base.state import Array
 from onepass.compiled.hedge import candidates, part, side_by_side
 from onepass.compiled.passive_aggressive import VARIANTS
 from onepass.compiled.rules import PASSIVE, TOO_LARGE, blend, learn, mix, score, scratch
 from onepass.neural.blame import CROSS_ENTROPY, HINGE, INSENSITIVE, SQUARED, blame
+from onepass.neural.layered import ACTIVATIONS, Layered
 from onepass.neural.layers import backward, forward, send_down, square
 from onepass.neural.steps import AdaDelta, AdaGrad, Adam, Aggressive, Plain, descend, rests
-from onepass.neural.units import RELU, SIGMOID, TANH
 
-ACTIVATIONS = {"tanh": TANH, "sigmoid": SIGMOID, "relu": RELU}
 CLASSIFICATION = {"cross_entropy": CROSS_ENTROPY, "hinge": HINGE, "squared": SQUARED}
 REGRESSION = {"squared": SQUARED, "epsilon_insensitive": INSENSITIVE}
 # The steps, and the rate of each where none is given; the passive-aggressive one has C.
@@ -110,64 +104,6 @@ def _(s: Any, i: Any) -> Any:
     return Scratch(s.scores[i], s.out[i], s.top[i], s.hidden[i], s.delta[i])
 
 
-@parametric
-class Layered(Learner):
-    """A learner with hidden layers: how many, and how they start."""
-
-    hidden: Any = parameter(
-        100,
-        COUNT,
-        "array-like",
-        kind="int or tuple of ints",
-        matters=True,
-        text="The number of units of the hidden layer, or of each where there are several.",
-    )
-    activation: str = parameter("tanh", among(*ACTIVATIONS), text="The function f of the hidden units.")
-    _: KW_ONLY
-    fit_intercept: bool = parameter(text="Whether all units have a bias.")
-    random_state: Any = parameter(text="The seed of the first weights.")
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        sizes = self.hidden if isinstance(self.hidden, Integral) else list(self.hidden)
-        sizes = [sizes] if isinstance(sizes, Integral) else sizes
-        if not sizes or not all(isinstance(n, Integral) and not isinstance(n, bool) and n >= 1 for n in sizes):
-            raise ValueError(
-                f"The 'hidden' parameter of {type(self).__name__} is {self.hidden!r}; it must be the number of hidden units, or that"
-                " of each layer, such as (64, 32)."
-            )
-
-    def _layers(self) -> list[int]:
-        """The numbers of units of the hidden layers."""
-        return [int(n) for n in np.atleast_1d(self.hidden)]
-
-    def _reach(self, n_in: int, n_out: int) -> float:
-        """The largest first weight between so many units: He's for ReLU, else Glorot's."""
-        return float(np.sqrt(6 / (n_in if self.activation == "relu" else n_in + n_out)))
-
-    def _hidden_fields(self) -> dict[str, Field]:
-        """The weights of the hidden layers."""
-        layers = self._layers()
-        pairs = list(zip(layers[:-1], layers[1:], strict=True))
-        reach = [run for a, b in pairs for run in ((b, 0.0), (a * b, self._reach(a, b)))]
-        return {
-            "A": Field("features hidden", draw="uniform", fan_out=0 if self.activation == "relu" else layers[0]),
-            "inner": Field("inner", draw="uniform", reach=tuple(reach) or ((0, 0.0),)),
-        }
-
-    def _sizes(self) -> dict[str, int]:
-        layers = self._layers()
-        inner = sum((a + 1) * b for a, b in zip(layers[:-1], layers[1:], strict=True))
-        return {**super()._sizes(), "hidden": layers[0], "inner": inner}
-
-    def _fails_late(self) -> bool:
-        return True  # a gradient may leave the range of numbers though its row is sound
-
-    def _width_of(self, form: str) -> str:
-        """The axis of the outputs."""
-        return "classes" if form == "multiclass" else "one"
-
-
 class _Backpropagation(Layered):
     """What the classifier and the regressor share: one network, and its steps."""
 
@@ -193,7 +129,9 @@ class _Backpropagation(Layered):
             POSITIVE,
             None,
             cautious="smaller",
-            text="The rate of the other steps. None: " + ", ".join(f"{rate} for {name}" for name, rate in RATES.items() if rate) + ".",
+            text="The rate of the other steps. None: "
+            + ", ".join(f"{rate} for {name}" for name, rate in RATES.items() if rate)
+            + ".",
         ),
     }
     loss: str
@@ -212,7 +150,7 @@ class _Backpropagation(Layered):
         return {**super()._sizes(), "units": self._layers()[-1] + 1}
 
     def _fields(self, form: str) -> dict[str, Field]:
-        n, outputs = self._layers()[-1], f"{self._width_of(form)} units"
+        n, outputs = self._layers()[-1], f"{self._outputs(form)} units"
         axes = {"A": "features hidden", "inner": "inner", "W": outputs}
         # The gradients of two outputs that were one are opposite, and their squares the same.
         means_of_gradients = self.step == "adam"
@@ -263,11 +201,7 @@ class _Backpropagation(Layered):
         the value of C that has the largest share."""
         state = self._attribute("layers_")
         A, inner, W = (self._best(state, name) for name in ("A", "inner", "W"))
-        sizes, used, found = self._layers(), 0, [A[: state.n_features + 1].copy()]
-        for a, b in zip(sizes[:-1], sizes[1:], strict=True):
-            found.append(inner[used : used + (a + 1) * b].reshape(a + 1, b).copy())
-            used += (a + 1) * b
-        return [*found, np.ascontiguousarray(W.T)]
+        return [*self._hidden_layers(A[: state.n_features + 1], inner), np.ascontiguousarray(W.T)]
 
     def _best(self, state: State, name: str) -> Array:
         array = self._averaged(state, name)
@@ -368,7 +302,9 @@ class OnlineMLPRegressor(Regressor, _Backpropagation):
     C: float = parameter()
     variant: str = parameter()
     rate: float | None = parameter()
-    epsilon: float = parameter(text='For "epsilon_insensitive": errors up to this size do not count; in deviations, with `scale_target`.')
+    epsilon: float = parameter(
+        text='For "epsilon_insensitive": errors up to this size do not count; in deviations, with `scale_target`.'
+    )
 
     def _record(self, state: State, arrays: Mapping[str, Any]) -> Any:
         return self._network(state, arrays, float(self.C), REGRESSION[self.loss])
