@@ -203,8 +203,9 @@ def agree(case: Case, X: Any, y: Any, codes: Any, tolerance: float = 1e-9, **mor
     return model, scores
 
 
-# Their twins are in test_fourier.py, test_local.py and test_elm.py.
-ELSEWHERE = {"FOGD", "LocalPA", "OSELMClassifier", "OSELMRegressor"}
+# Their twins are in test_fourier.py, test_local.py, test_elm.py and test_backprop.py.
+NETWORKS = {"HedgeBackprop", "OnlineMLPClassifier", "OnlineMLPRegressor"}
+ELSEWHERE = {"FOGD", "LocalPA", "OSELMClassifier", "OSELMRegressor", *NETWORKS}
 
 
 def test_every_learner_has_a_twin() -> None:

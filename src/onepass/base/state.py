@@ -26,10 +26,10 @@ class Field:
     more than there are classes, slot 0 being a threshold), "terms" (as many while classes are few, else slot 0 alone), "one", a size
     that the learner gives, "candidates" (in front of all others), a number, or an axis that grows when it is full. New entries are
     `start` (of a square matrix, those on its diagonal; the others are zero), or drawn: "uniform" from U(-0.1, 0.1), "normal" from
-    N(0, 1); with `fan_in` the rows of features are divided by the root of how many were known at the first example. A layer of a network
-    is drawn from U(-a, a), its biases being 0: `reach` lists the runs of a row, each with its length and its a; with `fan_out` the rows
-    are features, and a = sqrt(6 / (fan_out + how many were known)). `exact` numbers are float64 whatever the type of the data (counts
-    and sums), and `whole` ones int64.
+    N(0, 1); with `fan_in` the rows of features are divided by the root of how many were known at the first example. A layer of a
+    network is drawn from U(-a, a), its biases being 0: `reach` lists the runs of a row, each with its length and its a; with `fan_out`
+    the rows are features, and a = sqrt(6 / (fan_out + how many were known)). `exact` numbers are float64 whatever the type of the data
+    (counts and sums), and `whole` ones int64.
 
     `additive` says that the scores are linear in the array and that it changes by the verbs for weights only, so that it can be
     averaged lazily; the other arrays beside it are then taken as they are. Where no array is additive, all are blended as wholes.
@@ -436,8 +436,7 @@ class State:
     def _reach(self, role: Field, rows: int) -> Array:
         """How far from 0 the entries of a layer are drawn."""
         if role.fan_out is None:
-            lengths, reach = zip(*role.reach, strict=True)
-            return np.repeat(reach, lengths)
+            return np.repeat([a for _, a in role.reach], [length for length, _ in role.reach])
         reach = np.full((rows, 1), np.sqrt(6 / (role.fan_out + max(self.known, 1))))
         reach[0] = 0
         return reach

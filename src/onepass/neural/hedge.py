@@ -12,7 +12,7 @@ from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import KW_ONLY
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
@@ -82,36 +82,36 @@ def _(m: Any, x: Any, s: Any) -> Any:
         s.scores[k] = 0
         s.logits[0, k] = dot(m.V[k], scaled(x, 1.0))
     climb(m, x.bias, s)
-    for l in range(len(m.alpha)):
-        chances(m.task, s.logits[l], s.chances)
+    for level in range(len(m.alpha)):
+        chances(m.task, s.logits[level], s.chances)
         for k in range(len(s.scores)):
-            s.scores[k] += s.scores.dtype.type(m.alpha[l]) * s.chances[k]
+            s.scores[k] += s.scores.dtype.type(m.alpha[level]) * s.chances[k]
 
 
 @routine
 def climb(m: Any, bias: Any, s: Any) -> Any:
     """The logits of the classifiers on the hidden layers."""
     start, used = 0, 0
-    for l in range(len(m.sizes)):
-        n = m.sizes[l]
+    for level in range(len(m.sizes)):
+        n = m.sizes[level]
         h = s.hidden[start : start + n]
         for k in range(len(s.scores)):
             own = m.W[k, used : used + n + 1]
             w, total = own[1:], own[0] * bias
             for i in range(n):
                 total += w[i] * h[i]
-            s.logits[l + 1, k] = total
+            s.logits[level + 1, k] = total
         start, used = start + n, used + n + 1
 
 
 @learn.form(Heads)
 def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     total = 0.0
-    for l in range(len(m.alpha)):
-        s.losses[l] = blame(m.task, CROSS_ENTROPY, m.activation, s.logits[l], y, s.out[l])
-        total += s.losses[l]
+    for level in range(len(m.alpha)):
+        s.losses[level] = blame(m.task, CROSS_ENTROPY, m.activation, s.logits[level], y, s.out[level])
+        total += s.losses[level]
         for k in range(len(s.scores)):
-            s.out[l, k] *= s.out.dtype.type(m.alpha[l])
+            s.out[level, k] *= s.out.dtype.type(m.alpha[level])
     blame_layers(m, s)
     if not backward(m, x, s) + total < np.inf:
         return TOO_LARGE
@@ -128,10 +128,10 @@ def blame_layers(m: Any, s: Any) -> Any:
     """What each classifier, in proportion to its share, sends to the layer that it is on."""
     s.delta[:] = 0
     start, used = 0, 0
-    for l in range(len(m.sizes)):
-        n = m.sizes[l]
+    for level in range(len(m.sizes)):
+        n = m.sizes[level]
         for k in range(len(s.scores)):
-            send_down(m.W[k, used : used + n + 1], s.out[l + 1, k], s.delta[start : start + n])
+            send_down(m.W[k, used : used + n + 1], s.out[level + 1, k], s.delta[start : start + n])
         start, used = start + n, used + n + 1
 
 
@@ -139,11 +139,11 @@ def blame_layers(m: Any, s: Any) -> Any:
 def move_heads(m: Any, a: Any, bias: Any, s: Any) -> Any:
     """The classifiers on the hidden layers, each along its own gradient."""
     start, used = 0, 0
-    for l in range(len(m.sizes)):
-        n = m.sizes[l]
+    for level in range(len(m.sizes)):
+        n = m.sizes[level]
         h = s.hidden[start : start + n]
         for k in range(len(s.scores)):
-            own, step = m.W[k, used : used + n + 1], s.out.dtype.type(a * s.out[l + 1, k])
+            own, step = m.W[k, used : used + n + 1], s.out.dtype.type(a * s.out[level + 1, k])
             own[0] += step * bias
             w = own[1:]
             for i in range(n):
@@ -158,12 +158,12 @@ def share_out(m: Any, weight: Any, s: Any) -> Any:
     if least == most:
         return
     total, lowest = 0.0, m.floor / len(m.sizes)
-    for l in range(len(m.alpha)):
-        loss = (s.losses[l] - least) / (most - least)
-        s.losses[l] = max(m.alpha[l] * m.beta ** (weight * loss), lowest)
-        total += s.losses[l]
-    for l in range(len(m.alpha)):
-        m.alpha[l] = s.losses[l] / total
+    for level in range(len(m.alpha)):
+        loss = (s.losses[level] - least) / (most - least)
+        s.losses[level] = max(m.alpha[level] * m.beta ** (weight * loss), lowest)
+        total += s.losses[level]
+    for level in range(len(m.alpha)):
+        m.alpha[level] = s.losses[level] / total
 
 
 @blend.form(Heads)
@@ -225,6 +225,8 @@ class HedgeBackprop(Classifier, Layered):
     )
     _: KW_ONLY
     calibrate: bool = parameter(more="`predict_proba` does not need it.")
+
+    _normalises: ClassVar[bool] = True
 
     @property
     def _grid(self) -> dict[str, tuple[Any, ...]]:

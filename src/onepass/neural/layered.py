@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 from itertools import pairwise
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -40,9 +39,8 @@ class Layered(Learner):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        sizes = self.hidden if isinstance(self.hidden, Integral) else list(self.hidden)
-        sizes = [sizes] if isinstance(sizes, Integral) else sizes
-        if not sizes or not all(isinstance(n, Integral) and not isinstance(n, bool) and n >= 1 for n in sizes):
+        sizes = np.atleast_1d(self.hidden)
+        if sizes.ndim != 1 or not len(sizes) or sizes.dtype.kind not in "iu" or sizes.min() < 1:
             raise ValueError(
                 f"The 'hidden' parameter of {type(self).__name__} is {self.hidden!r}; it must be the number of hidden units, or that"
                 " of each layer, such as (64, 32)."

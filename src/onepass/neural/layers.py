@@ -34,8 +34,8 @@ def forward(m: Any, x: Any, s: Any) -> Any:
     project(m.A, scaled(x, 1.0), h)
     activate(m.activation, h)
     start, used = n, 0
-    for l in range(1, len(m.sizes)):
-        n_in, n = n, m.sizes[l]
+    for level in range(1, len(m.sizes)):
+        n_in, n = n, m.sizes[level]
         below, h = s.hidden[start - n_in : start], s.hidden[start : start + n]
         project(matrix(m.inner, used, n_in, n), as_row(below, x.bias), h)
         activate(m.activation, h)
@@ -73,8 +73,8 @@ def backward(m: Any, x: Any, s: Any) -> Any:
     """s.delta, which holds what the outputs send to each layer, becomes delta^l; the squared norm of the gradient, which is made of
     outer products delta^l (s^{l-1})', over all weights of the hidden layers."""
     top, used, norm2 = len(s.hidden), len(m.inner), s.delta.dtype.type(0)
-    for l in range(len(m.sizes) - 1, 0, -1):
-        n, n_in = m.sizes[l], m.sizes[l - 1]
+    for level in range(len(m.sizes) - 1, 0, -1):
+        n, n_in = m.sizes[level], m.sizes[level - 1]
         top, used = top - n, used - (n_in + 1) * n
         delta, below = s.delta[top : top + n], s.hidden[top - n_in : top]
         times_slope(m.activation, s.hidden[top : top + n], delta)
@@ -93,8 +93,8 @@ def move_along(m: Any, a: Any, x: Any, s: Any) -> Any:
     n = m.sizes[0]
     add_outer(m.A, s.delta[:n], x)
     start, used = n, 0
-    for l in range(1, len(m.sizes)):
-        n_in, n = n, m.sizes[l]
+    for level in range(1, len(m.sizes)):
+        n_in, n = n, m.sizes[level]
         delta, below = s.delta[start : start + n], s.hidden[start - n_in : start]
         add_outer(matrix(m.inner, used, n_in, n), delta, as_row(below, x.bias))
         start, used = start + n, used + (n_in + 1) * n

@@ -2,8 +2,8 @@
 
 D. Rumelhart, G. Hinton, R. Williams: Learning representations by back-propagating errors. Nature 323 (1986), 533-536.
 
-The score is `W (1, s^L)`, a row of W for each output, on top of hidden layers (`neural/layers.py`). An example is taken forwards, its loss
-is sent back (`neural/blame.py`), and the weights take one step (`neural/steps.py`).
+The scores are W (1, s^L), a row of W for each output, on top of the hidden layers (`neural/layers.py`). An example is taken forwards,
+its loss is sent back (`neural/blame.py`), and the weights take one step (`neural/steps.py`).
 """
 
 from __future__ import annotations
@@ -177,8 +177,8 @@ class _Backpropagation(Layered):
             return Plain(0)
         moments = [arrays[f"{moment}_{name}"] for moment in ("n", MOMENTS[self.step][-1]) for name in ("A", "inner", "W")]
         if self.step == "adam":
-            return Adam(*moments, arrays["t"])
-        return (AdaGrad if self.step == "adagrad" else AdaDelta)(*moments)
+            return Adam._make([*moments, arrays["t"]])
+        return (AdaGrad if self.step == "adagrad" else AdaDelta)._make(moments)
 
     def _network(self, state: State, arrays: Mapping[str, Any], rate: Any, loss: int) -> Any:
         if self.step != "pa":
@@ -224,13 +224,13 @@ class OnlineMLPClassifier(Classifier, SelfTuning, _Backpropagation):
     * "adagrad", "adadelta", "adam": each weight has a rate of its own. The latter two change all weights at every step, so that sparse
       rows take as long as dense ones.
 
-    "cross_entropy" is that of the softmax of the scores, or of the logistic function for two classes; "hinge" is max(0, 1 - margin), the
-    margin of the label over its strongest rival; "squared" is the rule of the textbooks, half the squared error of output units that have
-    the function f, too, and aim at its largest value for the label and at its least for the others.
+    "cross_entropy" is that of the softmax of the scores, or of the logistic function for two classes; "hinge" is max(0, 1 - margin),
+    the margin of the label over its strongest rival; "squared" is the rule of the textbooks, half the squared error of output units
+    that have the function f, too, and aim at its largest value for the label and at its least for the others.
 
-    The first weights are drawn from U(-a, a), a = sqrt(6 / in) for ReLU and sqrt(6 / (in + out)) else, with biases of 0; an output counts
-    as the only one. Features that are known at the first example count, which are all columns of a table. Standardise the features first
-    (:class:`onepass.StandardScaler`).
+    The first weights are drawn from U(-a, a), a = sqrt(6 / in) for ReLU and sqrt(6 / (in + out)) else, with biases of 0. An output
+    counts as the only one, since classes may come, and of the features those that are known at the first example: all columns of a
+    table. Standardise them first (:class:`onepass.StandardScaler`).
 
     References
     ----------

@@ -40,7 +40,7 @@ Adam = namedtuple("Adam", "n_A n_inner n_W m_A m_inner m_W t")
 
 
 @verb(0)
-def descend(pace: Any, m: Any, x: Any, weight: Any, loss: Any, norm2: Any, s: Any) -> int:
+def descend(pace: Any, m: Any, x: Any, weight: Any, loss: Any, norm2: Any, s: Any) -> Any:
     """A step along the gradient, whose squared norm is norm2; what `learn` answers."""
 
 
@@ -49,7 +49,7 @@ def _yes(pace: Any) -> Any:
 
 
 @verb(0, otherwise=_yes)
-def rests(pace: Any) -> bool:
+def rests(pace: Any) -> Any:
     """Whether an example without loss changes nothing."""
 
 
@@ -89,7 +89,7 @@ def _(pace: Any, m: Any, x: Any, weight: Any, loss: Any, norm2: Any, s: Any) -> 
 
 
 @verb(0)
-def begin(pace: Any, rate: Any) -> tuple[Any, Any]:
+def begin(pace: Any, rate: Any) -> Any:
     """One more example has come: the rate and the epsilon of its step."""
 
 
@@ -197,8 +197,8 @@ for Pace in (AdaGrad, AdaDelta, Adam):
         n = m.sizes[0]
         nudge_layer(pace, rate, epsilon, m.A, pace.n_A, pace.m_A, x, s.delta[:n])
         start, used = n, 0
-        for l in range(1, len(m.sizes)):
-            n_in, n = n, m.sizes[l]
+        for level in range(1, len(m.sizes)):
+            n_in, n = n, m.sizes[level]
             delta, below = s.delta[start : start + n], as_row(s.hidden[start - n_in : start], x.bias)
             first, second = matrix(pace.n_inner, used, n_in, n), matrix(pace.m_inner, used, n_in, n)
             nudge_layer(pace, rate, epsilon, matrix(m.inner, used, n_in, n), first, second, below, delta)
