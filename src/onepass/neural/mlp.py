@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Mapping
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -262,7 +263,13 @@ class OnlineMLPClassifier(Classifier, SelfTuning, _Backpropagation):
     variant: str = parameter()
     rate: float | None = parameter()
 
+    _: KW_ONLY
+    calibrate: bool = parameter(more='With the loss "cross_entropy", `predict_proba` does not need it.')
+
     _candidates: ClassVar[tuple[float, ...]] = tuple(4.0**k for k in range(-4, 1))
+
+    def _scores_are_logits(self) -> bool:
+        return self.loss == "cross_entropy"
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
