@@ -21,6 +21,7 @@ from scipy.linalg import blas
 from sklearn.datasets import load_svmlight_file
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import SGDClassifier
+from sklearn.neural_network import MLPClassifier
 from vowpalwabbit import Workspace
 
 import onepass
@@ -330,6 +331,35 @@ def large_pamo() -> list[Result]:
     ]
 
 
+def network() -> list[Result]:
+    """One hidden layer of 100 units. Products with its weights and a step of all of them are the least that there is to do; few
+    features show what a call costs."""
+    rng = np.random.default_rng(0)
+    n, few = 4000, 200
+    wide, narrow, y = rng.normal(size=(n, 254)), rng.normal(size=(n, 8)), rng.choice([-1, 1], n)
+    U, x, out = np.asfortranarray(rng.normal(size=(100, 255))), rng.normal(size=255), np.zeros(100)
+    relu = onepass.OnlineMLPClassifier(100, "relu", random_state=0).partial_fit(wide[:10], y[:10], classes=[-1, 1])
+    ours = onepass.OnlineMLPClassifier(100, random_state=0).partial_fit(narrow[:10], y[:10], classes=[-1, 1])
+    peer = MLPClassifier(100, "tanh", solver="sgd", random_state=0).partial_fit(narrow[:10], y[:10], classes=[-1, 1])
+
+    def products() -> None:
+        for _ in range(n):
+            blas.dgemv(1.0, U, x, y=out, overwrite_y=1)
+            blas.dger(1e-12, out, x, a=U, overwrite_a=1)
+
+    def row_by_row() -> None:
+        for t in range(few):
+            peer.partial_fit(narrow[t : t + 1], y[t : t + 1])
+
+    learn, least, quick = best(lambda: relu.partial_fit(wide, y), products, lambda: ours.partial_fit(narrow, y), repeats=9)
+    (theirs,) = best(row_by_row, repeats=3)
+    speed, small = f"{n / learn:,.0f} examples/s, all updating", f"{n / quick:,.0f} examples/s"
+    return [
+        Result("MLP 100, ReLU, d=254", speed, least / learn, 0.8, f"BLAS gemv + ger, {n / least:,.0f}/s"),
+        Result("MLP 100, tanh, d=8", small, n / quick * theirs / few, 500, f"scikit-learn row by row, {few / theirs:,.0f}/s"),
+    ]
+
+
 def start_up() -> list[Result]:
     """Fresh processes: importing, help pages, and the first call with machine code from the cache."""
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}  # as in a package that was installed, byte code is kept
@@ -519,6 +549,7 @@ CASES = [
     raw_one_at_a_time,
     small_pamo,
     large_pamo,
+    network,
     start_up,
     memory,
     tagging,

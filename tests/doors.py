@@ -533,6 +533,7 @@ LATE = 20  # where the third label comes
 ASKED = 3
 
 
+KNOWING = "PAMOClassifier", "OSELMClassifier", "OnlineMLPClassifier", "HedgeBackprop"  # start from the features that they know
 ROUNDED = "OSELMClassifier", "ALMA"  # all others have weights that are split by halves, which rounds nothing
 
 
@@ -633,7 +634,7 @@ def turning(cls: Any) -> Iterator[Case]:
         yield f"two_are_two({told})", partial(two_are_two, cls, storage, **options)
         if not options or "average" in options:
             yield f"saved_on_the_way({told})", partial(saved_on_the_way, cls, **options)
-        if cls.__name__ not in ("PAMOClassifier", "OSELMClassifier"):  # which start from the number of features that they know
+        if cls.__name__ not in KNOWING:
             yield f"late_features({told})", partial(late_features, cls, **options)
     yield "scores_stay, CSR", partial(scores_stay, cls, sp.csr_array)
     if cls.__name__ == "OSELMClassifier":

@@ -100,6 +100,8 @@ ALL = [
     *(Case(name, "multiclass", AVERAGE) for name in ("PAClassifier", "PAMOClassifier")),
     Case("PAClassifier", "binary", {"C": "auto", **AVERAGE}),
     Case("PAMOClassifier", "multiclass", {"C": "auto"}),
+    Case("OnlineMLPClassifier", "binary", {"step": "adam", "hidden": [5, 4], **AVERAGE}),
+    Case("OnlineMLPClassifier", "multiclass", {"C": "auto"}),
     Case("AROWClassifier", "binary", {"covariance": "full", **AVERAGE}),
     Case("AROWClassifier", "multiclass", {"covariance": "full"}),
     Case("AROWRegressor", "regression", {"covariance": "full"}),

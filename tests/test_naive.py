@@ -203,8 +203,9 @@ def agree(case: Case, X: Any, y: Any, codes: Any, tolerance: float = 1e-9, **mor
     return model, scores
 
 
-# Their twins are in test_fourier.py, test_local.py, test_elm.py and test_prank.py.
-ELSEWHERE = {"FOGD", "LocalPA", "OSELMClassifier", "OSELMRegressor", "PRank"}
+# Their twins are in test_fourier.py, test_local.py, test_elm.py, test_backprop.py and test_prank.py.
+NETWORKS = {"HedgeBackprop", "OnlineMLPClassifier", "OnlineMLPRegressor"}
+ELSEWHERE = {"FOGD", "LocalPA", "OSELMClassifier", "OSELMRegressor", "PRank", *NETWORKS}
 
 
 def test_every_learner_has_a_twin() -> None:

@@ -56,6 +56,9 @@ ORDER = {
     "LocalPA": "prototypes C shared lam",
     "OSELMClassifier": "hidden activation ridge",
     "OSELMRegressor": "hidden activation ridge",
+    "HedgeBackprop": "hidden activation rate beta floor",
+    "OnlineMLPClassifier": "hidden activation loss step C variant rate",
+    "OnlineMLPRegressor": "hidden activation loss step C variant rate epsilon",
 }
 
 

@@ -27,9 +27,9 @@ every_regressor = pytest.mark.parametrize("name", REGRESSORS)
 
 
 def made(name: str, **parameters: Any) -> Any:
-    seed = {"random_state": 3} if name in ("PAMORegressor", "OSELMRegressor") else {}
-    sizes = {"PAMORegressor": {"dimensions": 6}, "OSELMRegressor": {"hidden": 5}}.get(name, {})
-    return onepass.learners()[name](**seed, **sizes, **parameters)
+    own = {"dimensions": 6, "hidden": 5, "random_state": 3}
+    cls = onepass.learners()[name]
+    return cls(**{key: value for key, value in own.items() if key in cls().get_params()}, **parameters)
 
 
 def data(n: int = N) -> tuple[Any, Any]:

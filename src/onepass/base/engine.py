@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -50,6 +50,8 @@ COPIED_ALWAYS = 1 << 20
 
 class Engine(Estimator):
     """An estimator with a loop. `_learn` is the way to it for all tables, `_scores` for all predictions on them."""
+
+    _normalises: ClassVar[bool] = False  # whether the score of a label depends on which others there are, as a probability does
 
     # --- what a learner says ---
 
@@ -316,14 +318,15 @@ class Engine(Estimator):
         asked = pieces is not None and pieces.chances
         for _, stop in rows.blocks():
             while start < stop:
-                newcomer, before = None, NO_CHANCES
+                newcomer, before, foretold = None, NO_CHANCES, None
                 codes, known = self._codes(state, target[start:stop])
                 if known == 0:
                     if not state.grow_classes:
                         self._refuse_label(state, target[start], start)
                     self._bind(state)  # parameters that no longer fit show here, before they shape another form
-                    if asked:  # of the labels before this one
-                        before = self._chances(self._scores(rows.part(start, start + 1), state), state)
+                    if asked or (pieces is not None and self._normalises):  # of the labels before this one
+                        foretold = self._scores(rows.part(start, start + 1), state)
+                        before = self._chances(foretold, state)
                     state, newcomer = self._admit(state, target[start])
                     codes, known = self._codes(state, target[start:stop])
                 bound = self._bind(state)
@@ -343,6 +346,8 @@ class Engine(Estimator):
                     if not learns:
                         scores[:] = np.nan
                     if newcomer is not None and bound.width > 1:
+                        if foretold is not None:
+                            scores[0] = np.insert(halved(foretold)[0], newcomer, 0)
                         scores[0, newcomer] = np.nan
                         if asked:
                             chances[0] = np.insert(before[0], newcomer, 0)
@@ -387,8 +392,8 @@ class Engine(Estimator):
         joined = np.full((sum(len(piece.scores) for piece in pieces), len(state.classes)), np.nan, state.dtype)
         start = 0
         for classes, scores, _ in pieces:
-            if scores.shape[1] < len(classes):  # from when there were two classes
-                scores = np.hstack([-scores / 2, scores / 2])
+            if len(classes) > 1:
+                scores = halved(scores)
             joined[start : start + len(scores), np.searchsorted(state.classes, classes)] = scores[:, : len(classes)]
             start += len(scores)
         return joined
@@ -421,6 +426,11 @@ class Engine(Estimator):
             f"classes should include all valid labels that can be in y: {np.asarray(label).item()!r} (row {t}) is none of"
             f" {[] if classes is None else classes.tolist()}"
         )
+
+
+def halved(scores: Array) -> Array:
+    """Scores a class, also of when there were two classes with one score."""
+    return scores if scores.shape[1] > 1 else np.hstack([-scores / 2, scores / 2])
 
 
 def rest(gate: Any, start: int) -> Any:

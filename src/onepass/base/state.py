@@ -26,16 +26,18 @@ class Field:
     more than there are classes, slot 0 being a threshold), "terms" (as many while classes are few, else slot 0 alone), "one", a size
     that the learner gives, "candidates" (in front of all others), a number, or an axis that grows when it is full. New entries are
     `start` (of a square matrix, those on its diagonal; the others are zero), or drawn: "uniform" from U(-0.1, 0.1), "normal" from
-    N(0, 1); with `fan_in` the rows of features are divided by the root of how many were known at the first example. `exact` numbers are
-    float64 whatever the type of the data (counts and sums), and `whole` ones int64.
+    N(0, 1); with `fan_in` the rows of features are divided by the root of how many were known at the first example. A layer of a
+    network is drawn from U(-a, a), its biases being 0: `reach` lists the runs of a row, each with its length and its a; with `fan_out`
+    the rows are features, and a = sqrt(6 / (fan_out + how many were known)). `exact` numbers are float64 whatever the type of the data
+    (counts and sums), and `whole` ones int64.
 
     `additive` says that the scores are linear in the array and that it changes by the verbs for weights only, so that it can be
     averaged lazily; the other arrays beside it are then taken as they are. Where no array is additive, all are blended as wholes.
 
     `foreseen` says that a feature counts in a score even before its entry exists, as what is drawn does.
 
-    `beside` says that the array belongs to an option that learners share (averages, probabilities, weights of classes): no rule sees
-    it, and it is not averaged.
+    `beside` says that the array is not averaged: it belongs to an option that learners share (averages, probabilities, weights of
+    classes), or to the length of the steps, of which predictions know nothing.
 
     `fades` says that the array makes the past count for the more, the longer it is (a covariance, a sum of squares, a clock): who
     forgets the past begins it anew, and keeps the others.
@@ -56,6 +58,8 @@ class Field:
     whole: bool = False
     foreseen: bool = False
     fan_in: bool = False
+    fan_out: int | None = None
+    reach: tuple[tuple[int, float], ...] = ()
     turn: str | None = None
     beside: bool = False
     fades: bool = False
@@ -416,10 +420,21 @@ class State:
         rows, width = (1, *own)[-2:]
         stream = list(self.fields).index(plain)
         numbers = drawn(self.seed, stream, first, rows, width)
-        numbers = 0.2 * numbers - 0.1 if role.draw == "uniform" else ndtri(np.maximum(numbers, 2.0**-54))
+        if role.reach or role.fan_out is not None:
+            numbers = self._reach(role, rows) * (2 * numbers - 1)
+        else:
+            numbers = 0.2 * numbers - 0.1 if role.draw == "uniform" else ndtri(np.maximum(numbers, 2.0**-54))
         if role.fan_in:
             numbers[1:] /= np.sqrt(max(self.known, 1))
         return np.broadcast_to(numbers.reshape(own), shape).astype(self.dtype, order="C")
+
+    def _reach(self, role: Field, rows: int) -> Array:
+        """How far from 0 the entries of a layer are drawn."""
+        if role.fan_out is None:
+            return np.repeat([a for _, a in role.reach], [length for length, _ in role.reach])
+        reach = np.full((rows, 1), np.sqrt(6 / (role.fan_out + max(self.known, 1))))
+        reach[0] = 0
+        return reach
 
 
 def _shape(role: Field, extent: dict[str, int]) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.special import expit, softmax
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
@@ -154,8 +155,12 @@ class Classifier(Labelled):
         assert state.classes is not None
         return dict(zip(state.classes.tolist(), self._chances(scores, state)[0].tolist(), strict=True))
 
+    def _scores_are_logits(self) -> bool:
+        """Whether the softmax of the scores, or the logistic function of the only one, is what the learner takes for probabilities."""
+        return False
+
     def _gives_probabilities(self) -> bool:
-        return self.calibrate
+        return self.calibrate or self._scores_are_logits()
 
     def _check_probabilities(self) -> None:
         if not self._gives_probabilities():
@@ -171,6 +176,11 @@ class Classifier(Labelled):
 
     def _probabilities(self, scores: Array, state: State) -> Array:
         assert state.classes is not None
+        if not self.calibrate:
+            logits = scores.astype(np.float64)
+            if state.form == "multiclass":
+                return np.asarray(softmax(logits, axis=1))
+            return np.hstack([1 - expit(logits), expit(logits)])
         out = np.empty((len(scores), len(state.classes)))
         probabilities(state.arrays["platt"], state.arrays["platt_classes"], scores, out)
         return out

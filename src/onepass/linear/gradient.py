@@ -11,12 +11,10 @@ from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit, softmax
 
 from onepass.base import Classifier, Field, Regressor, State
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.parameters import NOT_NEGATIVE, POSITIVE, among, parameter, parametric
-from onepass.base.state import Array
 from onepass.compiled.compiler import routine
 from onepass.compiled.gradient import add_adaptively
 from onepass.compiled.linear import linear, move, of_many_scores, vector
@@ -196,16 +194,8 @@ class OGDClassifier(Classifier, _Descent):
     calibrate: bool = parameter(more='With the loss "log", `predict_proba` does not need it.')
     adagrad: bool = parameter()
 
-    def _gives_probabilities(self) -> bool:
-        return self.loss == "log" or super()._gives_probabilities()
-
-    def _probabilities(self, scores: Array, state: State) -> Array:
-        if self.calibrate:
-            return super()._probabilities(scores, state)
-        if state.form == "multiclass":
-            return np.asarray(softmax(scores.astype(np.float64), axis=1))
-        of_second = expit(scores[:, 0].astype(np.float64))
-        return np.column_stack([1 - of_second, of_second])
+    def _scores_are_logits(self) -> bool:
+        return self.loss == "log"
 
     def _task(self, state: State) -> Any:
         return CrossEntropy(1.0) if state.form == "multiclass" and self.loss == "log" else super()._task(state)

@@ -22,10 +22,10 @@ from onepass.base.state import Array
 from onepass.compiled.average import at, height, workspace
 from onepass.compiled.compiler import routine
 from onepass.compiled.covariance import Full, stretch, tighten, variance
-from onepass.compiled.rows import DenseRow, dot, project, scaled
+from onepass.compiled.rows import dot, project, scaled
 from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, learn, score, score_again, scratch
+from onepass.neural.units import RELU, SIGMOID, SIN, TANH, activate, as_row
 
-SIGMOID, TANH, SIN, RELU = 0, 1, 2, 3
 ACTIVATIONS = {"sigmoid": SIGMOID, "tanh": TANH, "sin": SIN, "relu": RELU}
 
 Number = namedtuple("Number", "A w cov activation ridge")  # a number
@@ -37,27 +37,9 @@ Scratch = namedtuple("Scratch", "scores f spread hidden")
 
 
 @routine
-def activate(activation: Any, h: Any) -> Any:
-    """h = g(h), where NaN stays NaN."""
-    zero, one = h.dtype.type(0), h.dtype.type(1)
-    if activation == SIGMOID:
-        for i in range(len(h)):
-            h[i] = one / (one + np.exp(-h[i]))
-    elif activation == TANH:
-        for i in range(len(h)):
-            h[i] = np.tanh(h[i])
-    elif activation == SIN:
-        for i in range(len(h)):
-            h[i] = np.sin(h[i])
-    else:
-        for i in range(len(h)):
-            h[i] = zero if h[i] < 0 else h[i]
-
-
-@routine
 def units(s: Any) -> Any:
     """The hidden units as a row; it has no constant feature."""
-    return DenseRow(s.hidden, s.hidden.dtype.type(0), s.hidden.dtype.type(1))
+    return as_row(s.hidden, s.hidden.dtype.type(0))
 
 
 @routine
