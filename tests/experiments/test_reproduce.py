@@ -19,7 +19,7 @@ from onepass.cli.reproduce import NAMES
 from onepass.experiments import EXPERIMENTS, Cells, Lab
 from onepass.experiments.cells import Task
 from onepass.experiments.lab import Problem, equalised
-from onepass.experiments.published import CRFSUITE, MISTAKE_RATE, TEST_ERROR
+from onepass.experiments.published import MISTAKE_RATE, PEERS, TEST_ERROR
 from onepass.experiments.tables import SIZES, needs_scaling, reached, rows
 from shared import dataset, golden
 
@@ -61,8 +61,14 @@ def test_published_figures_are_the_papers(ours: Any, name: str) -> None:
 @pytest.mark.parametrize(("data", "measure"), [("ewt", "test_accuracy"), ("wikigold", "test_f1")])
 def test_figures_of_crfsuite_are_those_of_its_best_runs(data: str, measure: str) -> None:
     runs = golden("crfsuite.json")["tasks"][data]["runs"]
-    for passes, figure in zip((1, 10), CRFSUITE[data], strict=True):
+    for passes, figure in zip((1, 10), PEERS[data][1], strict=True):
         assert figure == pytest.approx(100 * max(run[measure][0] for run in runs if run["passes"] == passes and measure in run))
+
+
+def test_figures_of_mstparser_are_those_of_its_runs() -> None:
+    runs = golden("parsing.json")["mstparser"]["runs"][:2]
+    assert [run["train"] for run in runs] == ["ewt-train[::4]"] * 2
+    assert PEERS["ewt-trees"][1] == pytest.approx([100 * run["uas"] for run in runs])
 
 
 def test_pamo_has_the_sizes_of_the_paper() -> None:

@@ -177,6 +177,22 @@ STRUCTURED = {
         (File("ewt-test.conll", "5f70256c1754e55fd031c2e9df734b17c188e7a92b3beec1d368824c60a823de"),),
         objects="sentences",
     ),
+    "ewt-trees": Entry(
+        "conll",
+        "parsing",
+        "English web text with parts of speech, and the head of each word and its relation to it.",
+        (File("ewt-train.conll", "06970d59466ed6780a5ceb1a7a2d6ddaf9aaab88dffb419fbddb4080a3300a20"),),
+        (File("ewt-test.conll", "5f70256c1754e55fd031c2e9df734b17c188e7a92b3beec1d368824c60a823de"),),
+        objects="sentences",
+    ),
+    "alksnis-trees": Entry(
+        "conll",
+        "parsing",
+        "Lithuanian with parts of speech, and the head of each word and its relation to it. Many arcs cross.",
+        (File("alksnis-train.conll", "0da8dbd59ac4195ac9031a0171e24b91e38619dd1b425fe0fab691affefe8faa"),),
+        (File("alksnis-test.conll", "d63a27bf131f21534fe8bcb31afb5734dc2a320ef62d315f2ba85ae4e7bb8873"),),
+        objects="sentences",
+    ),
     "wikigold": Entry(
         "conll",
         "tagging",

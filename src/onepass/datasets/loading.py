@@ -34,8 +34,8 @@ class Dataset:
 
     `X` is a CSR array or a dense array of float64 (float32 for images, a list for texts, sentences, trees and graphs); `y` is float64,
     or text where the labels are words, or a list of lists of tags. `X_test` and `y_test` are None where the data has no test part.
-    `task` is "binary", "multiclass", "regression" or "tagging"; `objects` what X is a list of, if it is one ("texts", "sentences",
-    "strings", "trees", "graphs"); and `about` says what one should know before learning.
+    `task` is "binary", "multiclass", "regression", "tagging" or "parsing"; `objects` what X is a list of, if it is one ("texts",
+    "sentences", "strings", "trees", "graphs"); and `about` says what one should know before learning.
     """
 
     name: str
@@ -147,8 +147,8 @@ def _read(entry: Entry, files: tuple[File, ...], folder: str | os.PathLike[str] 
         chunks = _chunks(paths[0], format=entry.format)
         return [x for chunk in chunks for x in chunk.X], np.concatenate([chunk.y for chunk in chunks])
     if entry.format == "conll":
-        chunks = _chunks(paths[0], format="conll", label=1)
-        return [x for chunk in chunks for x in chunk.X], [tags for chunk in chunks for tags in chunk.y]
+        chunks = _chunks(paths[0], format="conll", **({"task": "parsing"} if entry.task == "parsing" else {"label": 1}))
+        return [list(x) for chunk in chunks for x in chunk.X], [outputs for chunk in chunks for outputs in chunk.y]
     readers = {"csv": _read_csv, "elec2": _read_elec2, "tsv": _read_tsv, "promoters": _read_promoters}
     return readers[entry.format](paths[0])
 

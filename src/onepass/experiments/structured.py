@@ -16,13 +16,13 @@ from sklearn.svm import SVC
 from onepass.evaluate.sequences import SENTENCE_METRICS, count
 from onepass.experiments.cells import Task
 from onepass.experiments.lab import Lab, seeded
-from onepass.experiments.published import CRFSUITE
+from onepass.experiments.published import PEERS
 from onepass.experiments.report import Section, Table
 from onepass.kernel import BudgetPA
 from onepass.linear import AROWClassifier, PAClassifier
 from onepass.plots.style import FAINT, INK, colour, figure, tidy
 from onepass.stages import Spectrum, Subtrees, WeisfeilerLehman, pipeline
-from onepass.structured import SequenceTagger
+from onepass.structured import DependencyParser, SequenceTagger
 
 ORDERS = 3  # of the data, at most
 FOLDS = 10
@@ -55,6 +55,16 @@ def taggers(templates: str, **more: Any) -> dict[str, Any]:
     return {name: clone(tagger).set_params(**rule) for name, rule in rules.items()}
 
 
+def parsers() -> dict[str, Any]:
+    """Rules for trees."""
+    rules: dict[str, dict[str, Any]] = {
+        "margin rescaling": {},
+        "prediction-based PA": {"update": "prediction"},
+        "perceptron": {"rule": "perceptron", "update": "prediction"},
+    }
+    return {name: DependencyParser(**rule) for name, rule in rules.items()}
+
+
 def of_counts(stage: Any) -> dict[str, Any]:
     """Learners of the counts of a stage. One keeps vectors on a budget, and what comes when it is full goes to the nearest of them, so
     that a vector that comes again takes no place. Its kernel, x.z + 1, has a constant, too."""
@@ -69,6 +79,7 @@ def of_counts(stage: Any) -> dict[str, Any]:
 PARTS = (
     Part("Tags of EWT", "ewt", taggers("tags"), 10),
     Part("Names of Wikigold", "wikigold", taggers("names", constraints="BIO"), 10, "F1"),
+    Part("Trees of EWT", "ewt-trees", parsers(), 10, "UAS"),
     Part("Questions, by subtrees", "questions", of_counts(Subtrees()), 10),
     Part("Promoters, by 5-spectrum", "promoters", of_counts(Spectrum(5)), 20, folds=True),
     Part("MUTAG, by Weisfeiler-Lehman", "mutag", of_counts(WeisfeilerLehman(3)), 20, folds=True),
@@ -90,7 +101,7 @@ def learning(part: Part, learner: str, data: Sequence[Any], seed: int) -> Task:
     def measure() -> dict[str, Any]:
         model, rng = clone(fresh), np.random.default_rng(seed)
         seen = sorted({max(round(share * len(X)), 1) for share in STARTS})
-        scores, known = list[float](), {} if part.data in CRFSUITE else {"classes": np.unique(y)}
+        scores, known = list[float](), {} if part.data in PEERS else {"classes": np.unique(y)}
         for ends in [seen, *[[len(X)]] * (part.passes - 1)]:
             order = rng.permutation(len(X))
             for begin, end in pairwise([0, *ends]):
@@ -142,7 +153,7 @@ def parts_of(lab: Lab, part: Part) -> list[list[Sequence[Any]]]:
 
 
 def structured(lab: Lab) -> Section:
-    """Tags, names, questions, promoters and molecules."""
+    """Tags, names, trees, questions, promoters and molecules."""
     records, lines, strong = list[dict[str, Any]](), list[list[str]](), set[tuple[int, int]]()
     height = (len(PARTS) + 1) // 2
     fig = figure(14, 3.3 * height)
@@ -175,7 +186,8 @@ def structured(lab: Lab) -> Section:
         draw(part, along, after)
     about = [
         "Test error in per cent (100 - F1 for names), along the first pass and after each pass; every pass has another order. Tags and"
-        " names: templates of onepass, beside CRFsuite's best of pa, ap and arow with its own features, as published with them."
+        " names: templates of onepass, beside CRFsuite's best of pa, ap and arow with its own features. Trees: heads with given tags,"
+        " beside MSTParser, which learned from every fourth sentence."
         " Questions: the test part of TREC. Promoters and molecules: ten folds. The SVM has the same kernel, k(x, z) / sqrt(k(x, x)"
         " k(z, z)), and its C was found by cross-validation in what it learned from. BPA-NN"
         f" keeps at most {BUDGET} vectors.",
@@ -188,8 +200,8 @@ def structured(lab: Lab) -> Section:
 
 def peer(lab: Lab, part: Part, orders: list[list[Sequence[Any]]]) -> tuple[str, tuple[float | None, float | None]]:
     """The rival of a part, and its scores after one pass and after the last."""
-    if part.data in CRFSUITE:
-        return "CRFsuite", CRFSUITE[part.data]
+    if part.data in PEERS:
+        return PEERS[part.data]
     found = lab.cells.measured([machine(part, data) for several in orders for data in several])
     return "SVM", (None, float(np.mean([one["score"] for one in found])))
 
