@@ -89,6 +89,9 @@ def test_trees(tmp_path: Path) -> None:
     X, y = [[("the", "DET"), ("dog", "NOUN")]] * 6, [[(2, "det"), (0, "root")]] * 6
     twin = DependencyParser(n_features=4096, random_state=0).partial_fit(X, y)
     assert (onepass.load(model).coef_ == twin.coef_).all()
+    described = run("info", model).stdout
+    assert "DependencyParser" in described
+    assert "4,096" in described
     told = run("predict", model, whole)
     assert told.stdout == TREES
     assert "6 examples, uas 100.00 %, las 100.00 %" in told.stderr

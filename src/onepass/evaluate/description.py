@@ -111,6 +111,8 @@ def _largest(steps: list[Any], examples: Iterable[Any]) -> dict[str, float] | No
     if not hasattr(learner, "coef_"):
         return None
     weights = np.asarray(learner.coef_)
+    if weights.ndim < 2:  # of hashes, which have no names
+        return None
     order = np.argsort(-np.abs(weights), axis=None, kind="stable")[:WEIGHTS]
     found = np.column_stack(np.unravel_index(order, weights.shape))
     names: Any

@@ -85,11 +85,6 @@ class DependencyParser(StructuredLearner):
         return float(weights @ (found == given) / weights.sum()) if weights.sum() else float("nan")
 
     @property
-    def n_features_in_(self) -> int:
-        """The number of weights."""
-        return len(self._attribute("n_features_in_").arrays["W"])
-
-    @property
     def coef_(self) -> Array:
         """The weights that predict."""
         return np.array(self._averaged(self._attribute("coef_"), "W"))
@@ -130,6 +125,7 @@ class DependencyParser(StructuredLearner):
     def _begun(self, labels: Any, come: bool) -> State:
         state = super()._begun(labels, come)
         state.arrays["columns"][:] = np.arange(len(state.arrays["columns"]))
+        state.n_features = int(self.n_features)
         return state
 
     def _admitted(self, state: State, label: Any) -> State:

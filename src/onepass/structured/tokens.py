@@ -47,10 +47,6 @@ class TaggedWords:
         """Where the words of the sentences are, in another order."""
         return regrouped(self.offsets, order)[0]
 
-    def known_to(self, state: State) -> Tokens:
-        """The sentences as the loop takes them: features that are hashed are all known."""
-        return self.record(state)
-
     def learned_by(self, state: State) -> tuple[State, TaggedWords]:
         """The state that knows their features, and the sentences."""
         return state, self
@@ -58,6 +54,8 @@ class TaggedWords:
     def record(self, state: State) -> Tokens:
         """The sentences as the loop takes them."""
         return Tokens(readonly(self.offsets), readonly(self.marks))
+
+    known_to = record  # features that are hashed are all known
 
 
 def tagged_words(X: Any) -> TaggedWords:
