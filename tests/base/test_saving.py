@@ -157,10 +157,10 @@ def test_nothing_is_unpickled(tmp_path: Path) -> None:
     assert not (tmp_path / "sprung").exists()
 
 
-@pytest.mark.parametrize("version", [0, 3, None, "1", [1]])
+@pytest.mark.parametrize("version", [0, 4, None, "1", [1]])
 def test_another_format_version(file: Path, version: Any) -> None:
     rewrite(file, put("format", value=version))
-    with pytest.raises(ModelFileError, match=r"format .*this version of onepass reads formats up to 2"):
+    with pytest.raises(ModelFileError, match=r"format .*this version of onepass reads formats up to 3"):
         onepass.load(file)
 
 
