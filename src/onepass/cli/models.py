@@ -19,6 +19,9 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "pamo1": ("PAMO", {"variant": "I"}),
     "pamo2": ("PAMO", {"variant": "II"}),
     "pamo-auto": ("PAMO", {"C": "auto"}),
+    "mlp": ("OnlineMLP", {}),
+    "mlp-auto": ("OnlineMLP", {"C": "auto"}),
+    "hbp": ("HedgeBackprop", {}),
     "scw1": ("SCW", {"variant": "I"}),
     "scw2": ("SCW", {"variant": "II", "confidence": 0.9}),  # where LIBOL starts from
     "aromma": ("ROMMA", {"aggressive": True}),

@@ -190,6 +190,8 @@ class HedgeBackprop(Classifier, Layered):
     So shallow classifiers, which learn quickly, predict at first, and deep ones take over when they are ready. Scores are by how much
     F(x) exceeds one half; for two classes, by how much the second exceeds the first.
 
+    The paper has 20 layers of ReLU and a rate of 0.01. With ReLU the weights may grow without bound where features are far out.
+
     Standardise the features first (:class:`onepass.StandardScaler`). First weights are as in :class:`OnlineMLPClassifier`; the
     classifier on the row starts at 0.
 
@@ -211,8 +213,8 @@ class HedgeBackprop(Classifier, Layered):
     """
 
     hidden: Any = parameter((100,) * 5)
-    activation: str = parameter("relu")
-    rate: float = parameter(0.01, POSITIVE, cautious="smaller", text="The rate of the steps.")
+    activation: str = parameter()
+    rate: float = parameter(0.03, POSITIVE, cautious="smaller", text="The rate of the steps.")
     beta: float = parameter(
         0.99,
         Interval(Real, 0, 1, closed="neither"),
@@ -230,7 +232,7 @@ class HedgeBackprop(Classifier, Layered):
 
     @property
     def _grid(self) -> dict[str, tuple[Any, ...]]:
-        return {"rate": tuple(0.01 * value for value in POWERS_OF_TWO)}
+        return {"rate": tuple(0.03 * value for value in POWERS_OF_TWO)}
 
     def _sizes(self) -> dict[str, int]:
         layers = self._layers()

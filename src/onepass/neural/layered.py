@@ -35,7 +35,7 @@ class Layered(Learner):
     activation: str = parameter("tanh", among(*ACTIVATIONS), text="The function f of the hidden units.")
     _: KW_ONLY
     fit_intercept: bool = parameter(text="Whether all units have a bias.")
-    random_state: Any = parameter(text="The seed of the first weights.")
+    random_state: Any = parameter(text="The seed of the weights that the network starts from.")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -117,7 +117,7 @@ class _Backpropagation(Layered):
             text='How far a step goes: "pa" is the passive-aggressive one, which C limits; the others have a `rate`.',
         ),
         "C": parameter(
-            0.1,
+            0.2,
             POSITIVE,
             cautious="smaller",
             text='For "pa", aggressiveness: the longest step along the gradient.',
@@ -130,9 +130,7 @@ class _Backpropagation(Layered):
             POSITIVE,
             None,
             cautious="smaller",
-            text="The rate of the other steps. None: "
-            + ", ".join(f"{rate} for {name}" for name, rate in RATES.items() if rate)
-            + ".",
+            text='The rate of the other steps. None: 0.01 for "sgd", 0.1 for "adagrad", 1 for "adadelta", 0.001 for "adam".',
         ),
     }
     loss: str
@@ -153,8 +151,7 @@ class _Backpropagation(Layered):
     def _fields(self, form: str) -> dict[str, Field]:
         n, outputs = self._layers()[-1], f"{self._outputs(form)} units"
         axes = {"A": "features hidden", "inner": "inner", "W": outputs}
-        # The gradients of two outputs that were one are opposite, and their squares the same.
-        means_of_gradients = self.step == "adam"
+        signed = self.step == "adam"  # m: the gradients of two outputs that were one are opposite, all squares are the same
         return {
             **self._hidden_fields(),
             "W": Field(outputs, draw="uniform", reach=((1, 0.0), (n, self._reach(n, 1)))),
@@ -163,7 +160,7 @@ class _Backpropagation(Layered):
                     own,
                     beside=True,
                     fades=self.step == "adagrad",
-                    turn=None if moment == "m" and means_of_gradients else "copy",
+                    turn=None if moment == "m" and signed else "copy",
                 )
                 for moment in MOMENTS.get(self.step, ())
                 for name, own in axes.items()
@@ -254,11 +251,11 @@ class OnlineMLPClassifier(Classifier, SelfTuning, _Backpropagation):
     loss: str = parameter("cross_entropy", among(*CLASSIFICATION))
     step: str = parameter()
     C: float | str = parameter(
-        0.1,
+        0.2,
         POSITIVE,
         among("auto"),
-        more='"auto" spares the search: five values from 1/256 to 1 learn side by side, and the losses so far decide on the share that'
-        " each has in the scores. It takes five times as long.",
+        more='"auto": five values from 1/256 to 1 learn side by side, and have shares in the scores that follow their losses so far. It'
+        " takes five times as long, and no search.",
     )
     variant: str = parameter()
     rate: float | None = parameter()
