@@ -608,6 +608,8 @@ class Calls(RuleBasedStateMachine):
             and not (self.kind.named_only or (self.grows() and not door.startswith("predict")))
         ):
             return  # what nobody knows counts for nothing
+        if which in (9, 12) and door.startswith("predict") and self.kind.holes and "f0" not in self.model[0].kinds_:
+            return  # nor does a column that never had a value
         y = self.targets(numbers, 1)
         told = [] if y is None or door.startswith("predict") else [y[0] if one else y]
         self.refused(lambda: getattr(self.model, door)(X, *told), f"{X!r} by {door}")
