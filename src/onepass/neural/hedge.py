@@ -22,6 +22,7 @@ from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.parameters import POSITIVE, parameter, parametric
 from onepass.base.state import Array
 from onepass.compiled.compiler import routine
+from onepass.compiled.loop import sound
 from onepass.compiled.losses import ManyClasses, TwoClasses
 from onepass.compiled.rows import add, dot, scaled
 from onepass.compiled.rules import TOO_LARGE, UPDATED, blend, learn, mix, score, scratch
@@ -40,14 +41,12 @@ Scratch = namedtuple("Scratch", "scores logits out chances losses hidden delta")
 
 @verb(0)
 def chances(task: Any, logits: Any, out: Any) -> None:
-    """out = by how much the probability of each class exceeds one half; for two classes, by how much one exceeds the other. NaN where
-    logits are out of range, which a probability would hide."""
+    """out = by how much the probability of each class exceeds one half; for two classes, by how much one exceeds the other."""
 
 
 @chances.form(TwoClasses)
 def _(task: Any, logits: Any, out: Any) -> Any:
-    z = logits[0]
-    out[0] = np.tanh(z / 2) if abs(z) < np.inf else z - z
+    out[0] = np.tanh(logits[0] / 2)
 
 
 @chances.form(ManyClasses)
@@ -76,7 +75,7 @@ def _(m: Any) -> Any:
 
 @score.form(Heads)
 def _(m: Any, x: Any, s: Any) -> Any:
-    """F(x) = sum alpha_l f_l(x)"""
+    """F(x) = sum alpha_l f_l(x); NaN where logits are out of range, which probabilities would hide."""
     forward(m, x, s)
     for k in range(len(s.scores)):
         s.scores[k] = 0
@@ -86,6 +85,8 @@ def _(m: Any, x: Any, s: Any) -> Any:
         chances(m.task, s.logits[level], s.chances)
         for k in range(len(s.scores)):
             s.scores[k] += s.scores.dtype.type(m.alpha[level]) * s.chances[k]
+    if not sound(s.logits.reshape(-1), np.sqrt(np.finfo(s.scores.dtype).max)):
+        s.scores[:] = np.nan
 
 
 @routine

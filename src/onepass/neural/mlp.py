@@ -109,7 +109,7 @@ class _Backpropagation(Layered):
     """What the classifier and the regressor share: one network, and its steps."""
 
     _offers: ClassVar[dict[str, Any]] = {
-        "loss": parameter(matters=True, text="The loss to descend on."),
+        "loss": parameter(matters=True, text="The loss whose gradient is sent back."),
         "step": parameter(
             "pa",
             among(*RATES),
