@@ -21,7 +21,7 @@ from onepass.base import Classifier, Field, State
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.parameters import POSITIVE, parameter, parametric
 from onepass.base.state import Array
-from onepass.compiled.compiler import routine
+from onepass.compiled.compiler import routine, to_the_letter
 from onepass.compiled.loop import sound
 from onepass.compiled.losses import ManyClasses, TwoClasses
 from onepass.compiled.rows import add, dot, scaled
@@ -51,7 +51,15 @@ def _(task: Any, logits: Any, out: Any) -> Any:
 
 @chances.form(ManyClasses)
 def _(task: Any, logits: Any, out: Any) -> Any:
-    top, total = logits.max(), out.dtype.type(0)
+    exceed_half(logits, out)
+
+
+# To the letter, as in `neural/blame.py`.
+@to_the_letter
+def exceed_half(logits: Any, out: Any) -> Any:
+    top, total = logits[0], out.dtype.type(0)
+    for k in range(1, len(out)):
+        top = max(top, logits[k])
     for k in range(len(out)):
         out[k] = np.exp(logits[k] - top)
         total += out[k]
@@ -83,10 +91,15 @@ def _(m: Any, x: Any, s: Any) -> Any:
     climb(m, x.bias, s)
     for level in range(len(m.alpha)):
         chances(m.task, s.logits[level], s.chances)
-        for k in range(len(s.scores)):
-            s.scores[k] += s.scores.dtype.type(m.alpha[level]) * s.chances[k]
+        add_share(s.scores, s.scores.dtype.type(m.alpha[level]), s.chances)
     if not sound(s.logits.reshape(-1), np.sqrt(np.finfo(s.scores.dtype).max)):
         s.scores[:] = np.nan
+
+
+@to_the_letter
+def add_share(scores: Any, share: Any, said: Any) -> Any:
+    for k in range(len(scores)):
+        scores[k] += share * said[k]
 
 
 @routine
