@@ -43,6 +43,7 @@ ONLY = {
     "Adaline": GROWING | HEAVY,
     "AdalineRegressor": GROWING,
     **dict.fromkeys(("BOGD", "BSGD", "BudgetPA", "FOGD", "KernelOGD", "KernelPA", "NOGD", "SparsePA"), FAR),
+    "HedgeBackprop": HEAVY,
     "LocalPA": FITTED,
     "NHERDClassifier": HEAVY,
     "OSELMClassifier": FITTED,

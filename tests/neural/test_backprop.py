@@ -30,7 +30,7 @@ RUNS = [
     "softmax_relu_adagrad",
     "softmax_relu_adadelta",
     "softmax_relu_adam",
-    "hinge_relu_pa1",
+    pytest.param("hinge_relu_pa1", marks=pytest.mark.compiled),
     "hinge_relu_pa2",
     "softmax_relu_pa1",
 ]

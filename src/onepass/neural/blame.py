@@ -52,6 +52,19 @@ def fall_short(activation: Any, scores: Any, label: Any, out: Any) -> Any:
     return total / 2
 
 
+# To the letter, or machine code for tables and for single examples might round sums over few classes in different ways.
+@to_the_letter
+def surprise(scores: Any, y: Any, top: Any, out: Any) -> Any:
+    """-ln p_y, p being the softmax of the scores, of which `top` is the largest; out = [k = y] - p_k."""
+    total = 0.0
+    for k in range(len(scores)):
+        out[k] = np.exp(scores[k] - top)
+        total += out[k]
+    for k in range(len(scores)):
+        out[k] = (1.0 if k == y else 0.0) - out[k] / total
+    return np.log(total) + (top - scores[y])
+
+
 @blame.form(TwoClasses)
 def _(task: Any, kind: Any, activation: Any, scores: Any, y: Any, out: Any) -> Any:
     margin = y * scores[0]
@@ -77,13 +90,7 @@ def _(task: Any, kind: Any, activation: Any, scores: Any, y: Any, out: Any) -> A
         if loss > 0:
             out[y], out[r] = 1, -1
         return loss
-    top, total = max(scores[y], scores[r]), 0.0
-    for k in range(len(scores)):
-        out[k] = np.exp(scores[k] - top)
-        total += out[k]
-    for k in range(len(scores)):
-        out[k] = (1.0 if k == y else 0.0) - out[k] / total
-    return np.log(total) + (top - scores[y])
+    return surprise(scores, y, max(scores[y], scores[r]), out)
 
 
 @blame.form(Targets)

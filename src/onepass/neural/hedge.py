@@ -21,7 +21,8 @@ from onepass.base import Classifier, Field, State
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.parameters import POSITIVE, parameter, parametric
 from onepass.base.state import Array
-from onepass.compiled.compiler import routine
+from onepass.compiled.compiler import routine, to_the_letter
+from onepass.compiled.loop import sound
 from onepass.compiled.losses import ManyClasses, TwoClasses
 from onepass.compiled.rows import add, dot, scaled
 from onepass.compiled.rules import TOO_LARGE, UPDATED, blend, learn, mix, score, scratch
@@ -40,19 +41,25 @@ Scratch = namedtuple("Scratch", "scores logits out chances losses hidden delta")
 
 @verb(0)
 def chances(task: Any, logits: Any, out: Any) -> None:
-    """out = by how much the probability of each class exceeds one half; for two classes, by how much one exceeds the other. NaN where
-    logits are out of range, which a probability would hide."""
+    """out = by how much the probability of each class exceeds one half; for two classes, by how much one exceeds the other."""
 
 
 @chances.form(TwoClasses)
 def _(task: Any, logits: Any, out: Any) -> Any:
-    z = logits[0]
-    out[0] = np.tanh(z / 2) if abs(z) < np.inf else z - z
+    out[0] = np.tanh(logits[0] / 2)
 
 
 @chances.form(ManyClasses)
 def _(task: Any, logits: Any, out: Any) -> Any:
-    top, total = logits.max(), out.dtype.type(0)
+    exceed_half(logits, out)
+
+
+# To the letter, as in `neural/blame.py`.
+@to_the_letter
+def exceed_half(logits: Any, out: Any) -> Any:
+    top, total = logits[0], out.dtype.type(0)
+    for k in range(1, len(out)):
+        top = max(top, logits[k])
     for k in range(len(out)):
         out[k] = np.exp(logits[k] - top)
         total += out[k]
@@ -76,7 +83,7 @@ def _(m: Any) -> Any:
 
 @score.form(Heads)
 def _(m: Any, x: Any, s: Any) -> Any:
-    """F(x) = sum alpha_l f_l(x)"""
+    """F(x) = sum alpha_l f_l(x); NaN where logits are out of range, which probabilities would hide."""
     forward(m, x, s)
     for k in range(len(s.scores)):
         s.scores[k] = 0
@@ -84,8 +91,15 @@ def _(m: Any, x: Any, s: Any) -> Any:
     climb(m, x.bias, s)
     for level in range(len(m.alpha)):
         chances(m.task, s.logits[level], s.chances)
-        for k in range(len(s.scores)):
-            s.scores[k] += s.scores.dtype.type(m.alpha[level]) * s.chances[k]
+        add_share(s.scores, s.scores.dtype.type(m.alpha[level]), s.chances)
+    if not sound(s.logits.reshape(-1), np.sqrt(np.finfo(s.scores.dtype).max)):
+        s.scores[:] = np.nan
+
+
+@to_the_letter
+def add_share(scores: Any, share: Any, said: Any) -> Any:
+    for k in range(len(scores)):
+        scores[k] += share * said[k]
 
 
 @routine

@@ -18,6 +18,7 @@ import numpy as np
 from onepass.base import Classifier, Field, Regressor, SelfTuning, State
 from onepass.base.parameters import POSITIVE, among, parameter, parametric
 from onepass.base.state import Array
+from onepass.compiled.compiler import routine
 from onepass.compiled.hedge import candidates, part, side_by_side
 from onepass.compiled.passive_aggressive import VARIANTS
 from onepass.compiled.rules import PASSIVE, TOO_LARGE, blend, learn, mix, score, scratch
@@ -54,8 +55,14 @@ def _(m: Any) -> Any:
 @score.form(Network)
 def _(m: Any, x: Any, s: Any) -> Any:
     forward(m, x, s)
+    give_out(m, x.bias, s)
+
+
+@routine
+def give_out(m: Any, bias: Any, s: Any) -> Any:
+    """The scores, from the outputs of the last hidden layer."""
     n = len(s.top) - 1
-    s.top[0] = x.bias
+    s.top[0] = bias
     s.top[1:] = s.hidden[len(s.hidden) - n :]
     for k in range(len(s.scores)):
         w, total = m.W[k], s.top.dtype.type(0)
@@ -64,16 +71,22 @@ def _(m: Any, x: Any, s: Any) -> Any:
         s.scores[k] = total
 
 
+@routine
+def take_back(m: Any, x: Any, s: Any) -> Any:
+    """delta of all layers, and the squared norm of the gradient."""
+    s.delta[:] = 0
+    for k in range(len(s.out)):
+        if s.out[k] != 0:
+            send_down(m.W[k], s.out[k], s.delta[len(s.delta) - len(s.top) + 1 :])
+    return square(s.out) * square(s.top) + backward(m, x, s)
+
+
 @learn.form(Network)
 def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     loss = blame(m.task, m.loss, m.activation, s.scores, y, s.out)
     if loss <= 0 and rests(m.pace):
         return PASSIVE
-    s.delta[:] = 0
-    for k in range(len(s.out)):
-        if s.out[k] != 0:
-            send_down(m.W[k], s.out[k], s.delta[len(s.delta) - len(s.top) + 1 :])
-    norm2 = square(s.out) * square(s.top) + backward(m, x, s)
+    norm2 = take_back(m, x, s)
     if not norm2 < np.inf:
         return TOO_LARGE
     return descend(m.pace, m, x, weight, loss, norm2, s)
@@ -109,7 +122,7 @@ class _Backpropagation(Layered):
     """What the classifier and the regressor share: one network, and its steps."""
 
     _offers: ClassVar[dict[str, Any]] = {
-        "loss": parameter(matters=True, text="The loss to descend on."),
+        "loss": parameter(matters=True, text="The loss whose gradient is sent back."),
         "step": parameter(
             "pa",
             among(*RATES),
