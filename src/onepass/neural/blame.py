@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.compiler import routine, to_the_letter
+from onepass.compiled.compiler import to_the_letter
 from onepass.compiled.losses import ManyClasses, Targets, TwoClasses
 from onepass.compiled.rules import rival
 from onepass.compiled.verb import verb
@@ -32,7 +32,8 @@ def log_loss(margin: Any) -> Any:
     return np.log1p(np.exp(-abs(margin))) + max(-margin, 0.0)
 
 
-@routine
+# To the letter, or machine code for tables and for single examples might round sums over few classes in different ways.
+@to_the_letter
 def fall_short(activation: Any, scores: Any, label: Any, out: Any) -> Any:
     """Half the squared error of output units, of which that of the label, if it is one of them, aims high and the others low."""
     low = 0.0 if activation == SIGMOID else -1.0
@@ -52,7 +53,6 @@ def fall_short(activation: Any, scores: Any, label: Any, out: Any) -> Any:
     return total / 2
 
 
-# To the letter, or machine code for tables and for single examples might round sums over few classes in different ways.
 @to_the_letter
 def surprise(scores: Any, y: Any, top: Any, out: Any) -> Any:
     """-ln p_y, p being the softmax of the scores, of which `top` is the largest; out = [k = y] - p_k."""

@@ -229,8 +229,8 @@ class OnlineMLPClassifier(Classifier, SelfTuning, _Backpropagation):
 
     and with g, its gradient by all weights, they take one step:
 
-    * "pa": w -= min(C, loss / |g|^2) g, the smallest step that would bring the loss, linearised, to zero. It hardly depends on C, where
-      a rate that is twice the best one makes "sgd" diverge;
+    * "pa": w -= min(C, loss / |g|^2) g, the smallest step that would bring the loss, linearised, to zero, or C;
+      with `variant="II"`, loss / (|g|^2 + 1/(2C)) takes the place of the minimum;
     * "sgd": w -= rate g;
     * "adagrad", "adadelta", "adam": each weight has a rate of its own. The latter two change all weights at every step, so that sparse
       rows take as long as dense ones.
