@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numba.core import config
 from sklearn.metrics.pairwise import rbf_kernel
 
 import naive_kernel
@@ -18,6 +19,7 @@ from onepass.kernel.model import NARROW, KernelModel
 pytestmark = pytest.mark.plain
 
 N, D, K = 80, 4, 4
+SEEDS = range(2 if config.DISABLE_JIT else 3)  # without the compiler a pass takes fifty times as long
 KERNELS: dict[str, Callable[[Any, Any], float]] = {
     "rbf": lambda x, z: float(np.exp(-0.3 * ((x - z) ** 2).sum())),
     "poly": lambda x, z: float((0.2 * (x @ z) + 0.5) ** 2),  # rows differ in k(x, x)
@@ -185,7 +187,7 @@ def test_every_learner_has_a_twin() -> None:
 
 @pytest.mark.parametrize("case", PLAIN, ids=str)
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_without_a_budget(case: Case, kernel: str, seed: int) -> None:
     agree(case, kernel, seed)
 
@@ -193,13 +195,13 @@ def test_without_a_budget(case: Case, kernel: str, seed: int) -> None:
 @pytest.mark.parametrize("case", BUDGETED, ids=str)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_with_a_budget(case: Case, kernel: str) -> None:
-    for seed in range(3):
+    for seed in SEEDS:
         agree(case, kernel, seed)
 
 
 @pytest.mark.parametrize(("case", "kernel"), [(case, kernel) for case in SPECIAL for kernel in SPECIAL[case]], ids=str)
 def test_steps_that_are_made_for_a_budget(case: Case, kernel: str) -> None:
-    for seed in range(3):
+    for seed in SEEDS:
         agree(case, kernel, seed)
 
 
@@ -226,7 +228,7 @@ def test_averages(case: Case, average: Any) -> None:
 @pytest.mark.parametrize("case", [*PLAIN, *AVERAGED, *SPECIAL], ids=str)
 def test_weights(case: Case) -> None:
     choice = [0.0, 1.0] if case.model()._weights_are_switches() else [0.0, 0.25, 1.0, 3.0]
-    for seed in range(3):
+    for seed in SEEDS:
         agree(case, SPECIAL.get(case, ("rbf", "poly"))[-1], seed, weights=np.random.default_rng(seed).choice(choice, size=N))
 
 

@@ -40,7 +40,7 @@ def mutated(folder: Path, seed: str, seconds: float, count: int, *readers: str) 
 
 
 def test_damaged_files_are_read_or_refused(tmp_path: Path) -> None:
-    report = mutated(tmp_path, "quick", 0, 60, *READERS)
+    report = mutated(tmp_path, "quick", 0, 40, *READERS)
     assert not report["wrong"], "\n".join(report["wrong"])
     for reader in READERS:  # the damage is neither so small nor so large that nothing is tested
         assert any(outcome.startswith(f"{reader}, refused") for outcome in report["counts"])
