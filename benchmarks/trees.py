@@ -28,7 +28,7 @@ def parsing() -> list[Result]:
     ):
         speed = words / seconds(X, trees, **options)
         peer = f"MSTParser, {MST:,} words/s, measured apart"
-        lines.append(Result(what, f"{speed / 1e3:.1f} k words/s", speed / MST, 40_000 / MST, peer))
+        lines.append(Result(what, f"{speed / 1e3:.1f} k words/s", speed / MST, round(40_000 / MST), peer))
     grown = [f"{least} to {most}: {1e6 * cost_of_a_word(X, heads, least, most):.0f}" for least, most in LENGTHS]
     return [*lines, Result("the same, us a word by length of sentence", ", ".join(grown), None, None, "")]
 
