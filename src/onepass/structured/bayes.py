@@ -19,8 +19,8 @@ from onepass.compiled.book import SIZE, draw
 from onepass.compiled.compiler import routine
 from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, Scores
 from onepass.structured.chain import longest, weigh_word
-from onepass.structured.lists import first_score, order, rate, top
-from onepass.structured.problem import decode, value, weigh
+from onepass.structured.lists import first_score, order, rate
+from onepass.structured.problem import decode, first_best, value, weigh
 from onepass.structured.rules import room, teach
 
 # lambda_s = centre + sigma W_s; log_omega: the logarithms of the shares of the S vectors, which add up to 1. book: counters, of which
@@ -102,7 +102,7 @@ def _(m: Any, x: Any, mu: Any, weight: Any, s: Any) -> Any:
     if last > before:
         p.book[SIZE] = last
         weigh(p, x, s.parts)
-    y, peak = top(mu), -np.inf
+    y, peak = first_best(mu), -np.inf
     for k in range(len(s.omega)):
         s.omega[k] = p.log_omega[k] + weight / m.delta * (np.float64(s.parts[y, k]) - log_sum(s.parts[:n], k))
         peak = max(peak, s.omega[k])

@@ -19,7 +19,7 @@ from onepass.compiled.verb import verb
 from onepass.structured.chain import longest, weigh_word
 from onepass.structured.contrast import begin, difference, enter, new_book
 from onepass.structured.loop import seen
-from onepass.structured.problem import cost, decode, value, weigh
+from onepass.structured.problem import cost, decode, first_best, value, weigh
 from onepass.structured.rules import Room, room, step_along, teach
 
 # W: (rows, 1), the weights lambda; row 0 is no feature, since what is constant cancels in every difference.
@@ -70,16 +70,6 @@ def first_score(p: Any, x: Any, parts: Any, z: Any) -> Any:
 
 
 @routine
-def top(numbers: Any) -> Any:
-    """The place of the largest number, the first among equals."""
-    best = 0
-    for i in range(1, len(numbers)):
-        if numbers[i] > numbers[best]:
-            best = i
-    return best
-
-
-@routine
 def room_of(candidates: Any, entries: Any, step: Any, k: Any) -> Any:
     numbers = step.scores.dtype
     return Room(
@@ -124,16 +114,16 @@ def _(m: Any, x: Any, mu: Any, weight: Any, s: Any) -> Any:
     if n == 0:
         return PASSIVE
     scores, sums, largest = s.parts[:n, 0], s.desk[:n], np.sqrt(np.finfo(s.parts.dtype).max)
-    y = best = top(mu)
+    y = best = first_best(mu)
     if m.update == HOPE_FEAR:
         for i in range(n):
             sums[i] = scores[i] + mu[i]
-        y = top(sums)
+        y = first_best(sums)
     for i in range(n):
         sums[i] = scores[i] + (cost(m.kind, mu[best] - mu[i]) if m.update != PREDICTION else 0)
     found = 0
     for _ in range(min(m.rivals, n)):
-        z = top(sums)
+        z = first_best(sums)
         sums[z] = -np.inf
         if not (abs(scores[y]) < largest and abs(scores[z]) < largest):
             return TOO_LARGE

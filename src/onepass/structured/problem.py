@@ -31,6 +31,16 @@ def cost(kind: Any, errors: Any) -> Any:
     return np.float64(errors) if kind == COUNT or errors == 0 else 1.0
 
 
+@routine
+def first_best(scores: Any) -> Any:
+    """The place of the largest score, the first among equals."""
+    best = 0
+    for i in range(1, len(scores)):
+        if scores[i] > scores[best]:
+            best = i
+    return best
+
+
 @verb(0)
 def extent(problem: Any, X: Any) -> Any:
     """How much the largest example of X takes: rows and columns of the scores of its parts, numbers of an output, and entries of a

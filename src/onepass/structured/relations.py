@@ -15,7 +15,18 @@ from onepass.compiled.compiler import routine
 from onepass.compiled.words import finished
 from onepass.structured.arcs import ALONE, COMMON, DISTANCES, LONG, OF_LONG, SIDES, SINGLE, TAG, TELLING, WORD, longest, step_of
 from onepass.structured.contrast import enter
-from onepass.structured.problem import decode, decode_costly, decode_several, desk, differ, errors, extent, value, weigh
+from onepass.structured.problem import (
+    decode,
+    decode_costly,
+    decode_several,
+    desk,
+    differ,
+    errors,
+    extent,
+    first_best,
+    value,
+    weigh,
+)
 
 # W, shift: as for arcs. n: how many relations there are.
 Relations = namedtuple("Relations", "W shift n")
@@ -122,15 +133,6 @@ def weigh_relations(p: Any, x: Any, parts: Any) -> Any:
 def _(p: Any, x: Any, parts: Any, d: Any, z: Any) -> Any:
     for i in range(len(z)):
         z[i] = first_best(parts[i])
-
-
-@routine
-def first_best(scores: Any) -> Any:
-    best = 0
-    for k in range(1, len(scores)):
-        if scores[k] > scores[best]:
-            best = k
-    return best
 
 
 @decode_costly.form(Relations)

@@ -14,7 +14,7 @@ import numpy as np
 from onepass.compiled.compiler import routine
 from onepass.compiled.rules import PASSIVE, TOO_LARGE, UPDATED, Scores
 from onepass.structured.chain import longest
-from onepass.structured.lists import top
+from onepass.structured.problem import first_best
 from onepass.structured.rules import room, teach
 
 # A: the sum of R'R; b: that of R'l; seen: one entry, the last row of the weights that any list had a feature at. A list whose features
@@ -71,7 +71,7 @@ def _(m: Any, x: Any, mu: Any, weight: Any, s: Any) -> Any:
 @routine
 def regress(x: Any, mu: Any, weight: Any, s: Any, R2: Any, Rl: Any) -> Any:
     """Add R'R and R'l of a list; whether R has any entry."""
-    y, some = top(mu) if len(mu) > 0 else 0, False
+    y, some = first_best(mu) if len(mu) > 0 else 0, False
     r = s.r[1 : len(Rl) + 1]
     for c in range(len(mu)):
         for j in range(len(r)):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from onepass.compiled.compiler import routine, spliced
-from onepass.structured.problem import cost
+from onepass.structured.problem import cost, first_best
 
 
 @spliced
@@ -84,15 +84,6 @@ def begin(edges: Any, nodes: Any, best: Any) -> Any:
 
 
 @routine
-def argmax(scores: Any) -> Any:
-    k = 0
-    for j in range(1, len(scores)):
-        if scores[j] > scores[k]:
-            k = j
-    return k
-
-
-@routine
 def viterbi(edges: Any, nodes: Any, best: Any, tags: Any) -> Any:
     """tags = the best sequence."""
     T, K = nodes.shape
@@ -100,7 +91,7 @@ def viterbi(edges: Any, nodes: Any, best: Any, tags: Any) -> Any:
         return
     C = contexts_of(edges, nodes)
     forward(edges, nodes, best)
-    c, k = divmod(argmax(best[T - 1]), K)
+    c, k = divmod(first_best(best[T - 1]), K)
     tags[T - 1] = k
     for t in range(T - 2, -1, -1):
         before, s, came = best[t], source(C, K, c, 0), 0
@@ -146,7 +137,7 @@ def viterbi_by_errors(edges: Any, nodes: Any, truth: Any, kind: Any, best: Any, 
                             best[t, f, first + k], back[t, f, first + k] = total, s
     highest, errors, now = -np.inf, 0, 0
     for e in range(T + 1):
-        last = argmax(best[T - 1, e])
+        last = first_best(best[T - 1, e])
         total = best[T - 1, e, last] + cost(kind, e)
         if total > highest:
             highest, errors, now = total, e, last
