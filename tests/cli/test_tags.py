@@ -110,3 +110,11 @@ def test_what_is_wrong(conll: Path, tmp_path: Path) -> None:
     assert "not scaled" in run("learn", conll, "--scale", "unit", code=2).stderr
     assert "--proba is for classes" in run("learn", conll, "--proba", code=2).stderr
     assert "are for classifiers" in run("learn", conll, "--drift", "adwin", code=1).stderr
+
+
+def test_sentences_and_lists_are_not_compared(conll: Path, tmp_path: Path) -> None:
+    lists = tmp_path / "lists.letor"
+    lists.write_text("1 qid:1 1:2\n0 qid:1 1:3\n")
+    for path in (conll, lists):
+        for command in (["compare"], ["tune", "--protocol", "cv", "--grid", "C=1,2"]):
+            assert "learn it with onepass learn" in run(*command, path, code=1).stderr

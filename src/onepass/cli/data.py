@@ -11,6 +11,9 @@ import click
 from onepass.cli.models import LEARNERS_OF_SENTENCES, MIXED, NUMBERS, SENTENCES, SPARSE, STAGES
 from onepass.cli.output import is_verbose
 
+ONE_BY_ONE = (
+    "{} has several labels an example, as sentences and lists have: learn it with onepass learn, one learner after the other"
+)
 FILLS: dict[str, str | float] = {"mean": "mean", "zero": 0.0}  # what --missing fills in
 
 
@@ -94,6 +97,8 @@ def load(data: str, task: str | None, options: dict[str, Any], test: str | None 
     dataset = datasets.load(data)
     own = None if dataset.y_test is None else (dataset.X_test, dataset.y_test)
     if isinstance(dataset.X, list):
+        if isinstance(dataset.y, list):
+            raise ValueError(ONE_BY_ONE.format(data))
         if dataset.objects not in STAGES:
             raise ValueError(
                 f"the data set {data} holds {dataset.objects}; make numbers of them first, for example with onepass.Text"
@@ -154,6 +159,8 @@ def _joined(chunks: list[Any]) -> tuple[Any, Any]:
     import numpy as np
     import scipy.sparse as sp
 
+    if isinstance(chunks[0].y, list):
+        raise ValueError(ONE_BY_ONE.format("the data"))
     parts, y = [chunk.X for chunk in chunks], np.concatenate([chunk.y for chunk in chunks])
     if nw.dependencies.is_into_dataframe(parts[0]):
         return nw.concat([nw.from_native(part, eager_only=True) for part in parts]).to_native(), y

@@ -119,7 +119,7 @@ class _Outputs(_Sums):
         return np.add.reduceat(block["outputs"], starts, axis=0)
 
 
-class SentenceTally(Tally):
+class OutputTally(Tally):
     """Collects what was counted of outputs, and keeps the metrics that were asked for."""
 
     def __init__(self, metrics: Iterable[str], points: int, window: int | None, counting: Counting) -> None:
@@ -133,7 +133,7 @@ class SentenceTally(Tally):
         self._recent = None if window is None else _Track(kinds, {}, points, window)
 
     def count(self, counted: Array) -> None:
-        """Take in the next sentences."""
+        """Take in the next examples."""
         nothing = np.zeros(len(counted))
         if len(counted):
             self.add(nothing, nothing, outputs=counted)
@@ -153,7 +153,7 @@ def run(
     and the updates that it made."""
     first = "mistake_rate" if "mistake_rate" in counting.metrics else next(iter(counting.metrics))
     asked = [first] if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
-    tally = SentenceTally(asked, points, window, counting)
+    tally = OutputTally(asked, points, window, counting)
     updates, seconds = getattr(model, "updates_", 0), 0.0
     for X, y in _parts(stream):
         fresh = not hasattr(model, "t_")

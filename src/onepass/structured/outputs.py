@@ -188,7 +188,7 @@ class OutputLearner(Learner):
         return self._read(lambda state: self._predicted(X, state))
 
     def predict_one(self, x: Any) -> Any:
-        """The output of one example; None for each of its labels while none is known."""
+        """The output of one example."""
         if self._latest() is None:
             return self._foretold(self._examples([x]))[0]
         return self.predict([x])[0]
