@@ -12,6 +12,24 @@ from onepass import DependencyParser, SequenceTagger
 WORDS = ["the", "a", "dog", "Dog", "cats", "bark", "barks", "3", "3.5", "in", "New", "York", "U.S.", "isn't", "reformation"]
 TAGS = ["N", "V", "X", "D"]
 
+# With blanks, marks that are composed or not, letters that grow when they are made small, half a pair of surrogates.
+STRANGE = [
+    "New York",
+    "naïve",
+    "nai\u0308ve",
+    "İstanbul",
+    "i\u0307stanbul",
+    "👍🏽",
+    "👍",
+    "",
+    " ",
+    "\ud800",
+    "ﬁn",
+    "fin",
+    "STRASSE",
+    "straße",
+]
+
 
 def text(n: int = 30, seed: int = 0, longest: int = 6) -> tuple[list[list[str]], list[list[str]]]:
     """Random sentences, some empty; tags follow from words for the most part, and come up one after the other."""

@@ -86,6 +86,18 @@ def test_arcs() -> None:
     assert found == pytest.approx({"uas": 3 / 5, "las": 1 / 3, "mistake_rate": 2 / 5, "sentence_accuracy": 2 / 4})
 
 
+def test_what_was_never_seen_is_wrong() -> None:
+    """Tags and relations that only the truth has count as words like all others; so do words of which nothing was told."""
+    true, told = [["N", "new"], ["B-new", "I-new"]], [["N", "N"], [None, None]]
+    sums = count(true, told).sum(axis=0)
+    assert float(SENTENCE_METRICS["accuracy"](sums)) == 1 / 4
+    assert [float(SENTENCE_METRICS[f"entity_{name}"](sums)) for name in ("f1", "recall")] == [0, 0]
+    assert np.isnan(SENTENCE_METRICS["entity_precision"](sums))  # of no entities that were told
+    trees = count_arcs([[(0, "root"), (1, "new")]], [[(0, "root"), (1, "det")]]).sum(axis=0)
+    assert float(TREE_METRICS["uas"](trees)) == 1
+    assert float(TREE_METRICS["las"](trees)) == 1 / 2
+
+
 @plain
 def test_prequential_trees() -> None:
     X, y = tagged(40)

@@ -275,6 +275,27 @@ def test_cuts_saving_and_single_objects_do_not_matter(name: str, tmp_path: Path)
     assert [model.predict_one(x) for x in X] == model.predict(X).tolist()
 
 
+SMALL: list[tuple[Any, list[Any], list[int]]] = [  # objects, and their value with themselves: 1, or 0 where nothing is counted
+    (Subsequences(3), ["", "ab", "abc", "e\u0301a", "\u00e9a"], [0, 0, 1, 1, 0]),
+    (SubsetTrees(), ["x", "(S)", "(S x)"], [1, 1, 1]),
+    (SubsetTrees(leaves=False), ["x", "(S x)"], [0, 1]),
+    (PartialTrees(), ["x", "(S)", "(S x)"], [1, 1, 1]),
+    (RandomWalks(0.1), [([], []), (["C"], []), (["C", "N"], []), (["C", "N", "O"], [(0, 1)])], [0, 1, 1, 1]),
+]
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(("stage", "X", "own"), SMALL)
+def test_objects_with_little_in_them(stage: Any, X: list[Any], own: list[int]) -> None:
+    """Empty, too short, of one node, without edges: values are 1, 0 or between, never NaN, and learners take them."""
+    values = stage.gram(X)
+    np.testing.assert_allclose(values.diagonal(), own)
+    assert ((values >= 0) & (values <= 1 + 1e-12)).all()
+    for learner in (KernelPA(kernel="structure", budget=2), BSGD(kernel="structure", budget=2, maintenance="project")):
+        model = pipeline(stage.copy(), learner).fit(X * 2, np.arange(2 * len(X)) % 2)
+        assert np.isfinite(model.decision_function(X)).all()
+
+
 # --- what is refused ---
 
 

@@ -401,6 +401,48 @@ def test_parts_are_called_what_they_are(name: str) -> None:
             assert np.isclose(sum(said.contributions.values()) + said.bias, model.decision_function([x])[0])
 
 
+PARTED = (["C", "N", "O", "O"], [(0, 1), (2, 3)])
+SMALL: list[
+    tuple[Any, list[Any], list[int]]
+] = [  # objects, and how long their rows are: 1, or 0 where there is nothing to count
+    (Spectrum(3), ["", "ab", "abc"], [0, 0, 1]),
+    (Spectrum(3, 1, "abc"), ["", "ab", "abc"], [0, 0, 1]),
+    (Spectrum(3, blended=True), ["", "ab"], [0, 1]),
+    (WeisfeilerLehman(3), [([], []), (["C"], []), (["C", "N"], []), PARTED], [0, 1, 1, 1]),
+    (ShortestPaths(), [([], []), (["C"], []), (["C", "N"], []), PARTED], [0, 0, 0, 1]),
+    (Subtrees(), ["x", "(S)", "(S x)"], [1, 1, 1]),
+    (Subtrees(leaves=False), ["x", "(S)", "(S x)"], [0, 0, 1]),
+]
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(("stage", "X", "lengths"), SMALL)
+def test_objects_with_little_in_them(stage: Any, X: list[Any], lengths: list[int]) -> None:
+    """Empty, too short, of one node, without edges: rows of unit length or of nothing, never NaN, and learners take them."""
+    rows = stage.transform(X)
+    np.testing.assert_allclose(np.sqrt((rows * rows).sum(axis=1)), lengths)
+    for learner in (PAClassifier(), AROWClassifier(), KernelPA(kernel="linear", budget=2)):
+        model = model_of(stage, learner).fit(X * 2, np.arange(2 * len(X)) % 2)
+        assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.plain
+def test_parts_of_a_graph_that_nothing_joins() -> None:
+    """Their counts add up, and no path leads from one to another."""
+    for stage in (WeisfeilerLehman(2, normed=False), ShortestPaths(normed=False)):
+        whole, one, other = stage.transform([PARTED, (["C", "N"], [(0, 1)]), (["O", "O"], [(0, 1)])]).toarray()
+        assert np.array_equal(whole, one + other)
+
+
+@pytest.mark.plain
+def test_letters_are_code_points() -> None:
+    """A letter and a mark are not the letter that both make together; an emoji with a tone has two."""
+    composed, apart = "\u00e9", "e\u0301"
+    assert products(Spectrum(1), [composed, apart])[0, 1] == 0
+    assert np.array_equal(products(Spectrum(1, normed=False), ["👍🏽", "👍"]), [[2, 1], [1, 1]])
+    assert products(Subtrees(), [f"(S {composed})", f"(S {apart})"])[0, 1] == 0
+
+
 def test_names_of_parts() -> None:
     def names(stage: Any, x: Any) -> set[str]:
         return set(stage._called(stage._latest(), [x], None).values())

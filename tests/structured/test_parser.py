@@ -14,9 +14,11 @@ import onepass
 from naive_tags import minus
 from naive_trees import Arcs, Relations, is_tree
 from onepass import DependencyParser
+from onepass.compiled.compiler import entry_point
 from onepass.structured import outputs as engine
+from onepass.structured.rules import room
 from optimum import check_step
-from sentences import made, tagged
+from sentences import STRANGE, made, tagged
 from shared import snapshot
 
 plain = pytest.mark.plain
@@ -141,6 +143,67 @@ def test_many_relations() -> None:
     model = made("trees", n_features=2**18, max_iter=3).fit(X, y)
     assert len(model.classes_) == 81
     assert np.mean([told == given for told, given in zip(model.predict(X), y, strict=True)]) > 0.95
+
+
+# --- what is easily forgotten ---
+
+
+@plain
+def test_strange_words(tmp_path: Path) -> None:
+    X = [[(word, "N"), ("top", "V")] for word in STRANGE]
+    y = [[(2, f"r{i:02}"), (0, "root")] for i in range(len(STRANGE))]
+    model = made("trees", n_features=2**18, max_iter=30).fit(X, y)
+    assert model.predict(X) == y
+    model.save(tmp_path / "model")
+    assert onepass.load(tmp_path / "model").predict(X) == y
+
+
+@plain
+def test_punctuation_counts() -> None:
+    X, y = [[*DOG, (".", "PUNCT")]], [[*TREE, (3, "punct")]]
+    model = made("trees", max_iter=5).fit(X, y)
+    assert model.score(X, y) == 1
+    assert model.score(X, [[2, 3, 0, 2]]) == 0.75
+
+
+@plain
+def test_a_sentence_is_one_step_of_an_average() -> None:
+    """Though it has heads and relations, and whether or not it changes anything."""
+    X, y = tagged(12)
+    model, plainly = made("trees", average="uniform").partial_fit(X, y), made("trees", average=None)
+    total = np.zeros(model.coef_.shape)
+    for x, tree in zip(X, y, strict=True):
+        plainly.learn_one(x, tree)
+        total += plainly.coef_
+    np.testing.assert_allclose(model.coef_, total / len(X), atol=1e-12)
+    assert plainly.updates_ < len(X)
+
+
+@entry_point
+def bytes_of_room(model: Any, X: Any) -> Any:
+    """What the scores of arcs, the decoder and differences take while sentences are learned from."""
+    s = room(model, X).first
+    chart = s.desk.chart
+    decoder = s.desk.costly.nbytes + chart.left.nbytes + chart.right.nbytes + chart.arcs.nbytes + chart.spans.nbytes
+    return s.parts.nbytes + s.spare.nbytes + decoder + s.book.places.nbytes + s.book.values.nbytes + s.book.slots.nbytes
+
+
+@plain
+def test_features_of_arcs_are_not_stored() -> None:
+    """60 for each of n^2 arcs, of 8 bytes each, would be three times as much as all work space is."""
+    model = made("trees").fit([DOG], [TREE])
+    long = model._examples([DOG * 170]).known_to(model._state)
+    assert bytes_of_room(model._bind(model._state).model, long) < 60 * 8 * 510**2 / 3
+
+
+def test_long_sentences() -> None:
+    words, chain = DOG * 170, [*range(2, 511), 0]
+    model = made("trees")
+    model.learn_one(words, chain)
+    model.learn_one(words, chain)
+    told = model.predict_one(words)
+    assert is_tree(told)
+    assert np.mean(np.equal(told, chain)) > 0.9
 
 
 @plain

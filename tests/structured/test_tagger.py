@@ -15,7 +15,7 @@ from naive_tags import Tagger, allowed_bio
 from onepass import SequenceTagger
 from onepass.structured import outputs as engine
 from onepass.structured.templates import ATTRIBUTES, TEMPLATES, hashed, table_of
-from sentences import TAGGERS, TAGS, data, dicts, made, text
+from sentences import STRANGE, TAGGERS, TAGS, data, dicts, made, text
 from shared import snapshot
 
 plain = pytest.mark.plain
@@ -432,24 +432,6 @@ def test_empty_sentences(form: str) -> None:
     assert model.score(X, model.predict(X)) == 1
 
 
-STRANGE = [
-    "New York",
-    "naïve",
-    "nai\u0308ve",
-    "İstanbul",
-    "i\u0307stanbul",
-    "👍🏽",
-    "👍",
-    "",
-    " ",
-    "\ud800",
-    "ﬁn",
-    "fin",
-    "STRASSE",
-    "straße",
-]
-
-
 @plain
 @both
 def test_strange_words(form: str, tmp_path: Path) -> None:
@@ -484,3 +466,13 @@ def test_tags_that_nobody_knows_are_wrong() -> None:
     before = snapshot(model)
     assert model.score(X, [["?"] * len(tags) for tags in y]) == 0
     assert snapshot(model) == before
+
+
+@plain
+def test_a_usual_limit_never_binds() -> None:
+    """A wrong word has some 40 features, so that tau is about 0.02: C counts beside |D|^2."""
+    X, y = text(60)
+    hard = made("words").fit(X, y)
+    for C in (1.0, 0.1):
+        assert np.array_equal(made("words", variant="I", C=C).fit(X, y).coef_, hard.coef_)
+    assert not np.array_equal(made("words", variant="I", C=0.01).fit(X, y).coef_, hard.coef_)
