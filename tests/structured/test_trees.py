@@ -1,4 +1,4 @@
-"""Decoders of trees against all trees that there are, and against a plain contraction of cycles."""
+"""Decoders of trees against all trees that there are, against a plain contraction of cycles, and against networkx."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import cache
 from itertools import product
 from typing import Any
 
+import networkx
 import numpy as np
 import pytest
 
@@ -120,6 +121,30 @@ def test_longer_sentences() -> None:
             assert projective == spanning
             same += 1
     assert same
+
+
+def by_networkx(scores: Any) -> Heads:
+    """The best tree, where all words but one may hang on others only: the arcs from the root cost more than all else can gain."""
+    n, graph = len(scores) - 1, networkx.DiGraph()
+    price = n * np.ptp(scores) + 1
+    for h in range(n + 1):
+        for d in range(1, n + 1):
+            if h != d:
+                graph.add_edge(h, d, weight=float(scores[h, d] - (price if h == 0 else 0)))
+    tree = networkx.maximum_spanning_arborescence(graph)
+    return tuple(next(iter(tree.predecessors(d))) for d in range(1, n + 1))
+
+
+def test_networkx() -> None:
+    rng = np.random.default_rng(5)
+    for n in (1, 2, 3, 5, 8, 13, 21):
+        scores = rng.normal(size=(n + 1, n + 1))
+        scores[0] += 2 * (n % 2)
+        assert decoded(scores, False) == by_networkx(scores)
+        best = total(scores, by_networkx(scores))
+        assert total(scores, decoded(scores, True)) <= best + 1e-9
+        whole = rng.integers(0, 4, (n + 1, n + 1)).astype(float)
+        assert total(whole, decoded(whole, False)) == total(whole, by_networkx(whole))
 
 
 @pytest.mark.parametrize("projective", [True, False])
