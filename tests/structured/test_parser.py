@@ -113,7 +113,6 @@ def test_bad_input_changes_nothing(bad: str, monkeypatch: pytest.MonkeyPatch) ->
 def test_parameters() -> None:
     for options, said in (
         ({"n_features": 5000}, "a power of two"),
-        ({"rivals": 2}, "one rival"),
         ({"update": "max_loss", "cost": "root"}, "no sums over arcs"),
     ):
         with pytest.raises(ValueError, match=said):
@@ -260,6 +259,10 @@ OPTIONS: list[dict[str, Any]] = [
     {"rule": "perceptron", "update": "prediction"},
     {"rule": "AROW", "r": 0.5},
     {"rule": "CW", "update": "prediction"},
+    {"rivals": 4},
+    {"rivals": 3, "update": "prediction", "cost": "root", "projective": False},
+    {"rivals": 5, "variant": "I", "C": 0.003, "projective": False},
+    {"rivals": 3, "update": "prediction", "rule": "AROW"},
 ]
 
 
@@ -272,7 +275,7 @@ def test_twin(options: dict[str, Any]) -> None:
     defaults = {name: getattr(model, name) for name in ("update", "cost")}
     common = {name: value for name, value in {**defaults, **options}.items() if name != "projective"}
     arcs = Arcs([], **common, projective=options.get("projective", True))
-    labels = Relations(range(3), **common)
+    labels = Relations(range(3), **{**common, "rivals": 1})  # of which each word has its own
     weighs = options.get("variant", "hard") != "hard" or options.get("rule") == "AROW"
     for t, (x, heads, relations) in enumerate(sentences(6)):
         tree = [(h, names[k]) for h, k in zip(heads, relations, strict=True)]
@@ -293,7 +296,7 @@ def test_twin(options: dict[str, Any]) -> None:
         model.learn_one(x, tree, weight)
         arcs.learn(x, heads, weight)
         labels.learn((x, heads), relations, weight)
-        np.testing.assert_allclose(W, arcs.w.numbers, atol=1e-9)
+        np.testing.assert_allclose(W, arcs.w.numbers, atol=2e-6 if arcs.rivals > 1 else 1e-9)
         for place, sigma in arcs.sigma.items():
             assert model._state.arrays["Sigma"][place] == pytest.approx(sigma, abs=1e-9)
     assert arcs.updates >= 2
@@ -311,6 +314,35 @@ class _Numbers(dict[Any, float]):
 
     def __setitem__(self, place: Any, number: float) -> None:
         self.numbers[place] = number
+
+
+@plain
+@both
+@pytest.mark.parametrize("average", [None, pytest.param("uniform", marks=pytest.mark.compiled)])
+def test_the_best_trees(form: str, average: Any) -> None:
+    """Those with the largest sums over arcs, with their scores, each with the relations that are the best for it."""
+    model = made(form, average=average, n_features=2**22, rivals=2)
+    X, y = [*zip(*((x, [(h, f"r{k}") for h, k in zip(*tree, strict=True)]) for x, *tree in sentences(5)), strict=True)]
+    model.partial_fit(X, [[head for head, _ in tree] for tree in y])
+    assert all(isinstance(head, int) for head in model.predict_n_best(X[:1], 1)[0][0][0])
+    model.partial_fit(X, y)
+    arcs, labels = Arcs([], projective=form == "trees"), Relations(range(len(model.classes_)))
+    arcs.w = labels.w = _Numbers(model.coef_)
+    for x in [[], *X]:
+        trees = arcs.n_best(x, 7)
+        (found,) = model.predict_n_best([x], 7)
+        assert [score for _, score in found] == pytest.approx([arcs.score(x, tree) for tree in trees])
+        assert found[0][0] == model.predict_one(x)
+        for tree, score in found:
+            heads = tuple(head for head, _ in tree)
+            assert score == pytest.approx(arcs.score(x, heads))
+            told = tuple(model._labels(model._state).index(name) for _, name in tree)
+            assert labels.score((x, heads), told) == pytest.approx(labels.score((x, heads), labels.n_best((x, heads), 1)[0]))
+        assert len({tuple(tree) for tree, _ in found}) == len(found) == len(trees)
+        lead = found[0][1] - found[1][1] if len(found) > 1 else np.inf
+        assert model.decision_function([x])[0] == pytest.approx(lead)
+    with pytest.raises(ValueError, match="at least 1"):
+        model.predict_n_best(X, 0)
 
 
 @plain

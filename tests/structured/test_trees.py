@@ -13,6 +13,7 @@ import pytest
 
 from naive_trees import is_projective, is_tree
 from onepass.compiled.compiler import entry_point
+from onepass.structured.forest import eisner_several, new_charts, new_parts, spanning_trees
 from onepass.structured.trees import eisner, new_chart, new_graph, spanning_tree
 
 pytestmark = [pytest.mark.plain, pytest.mark.compiled]
@@ -32,6 +33,19 @@ def decoded(scores: Any, projective: bool) -> Heads:
     heads = np.full(len(scores) - 1, -1)
     decode(scores, projective, heads)
     return tuple(heads.tolist())
+
+
+@entry_point
+def decode_several(scores: Any, projective: Any, outputs: Any) -> Any:
+    k, n = outputs.shape
+    if projective:
+        return eisner_several(scores, new_charts(n + 2, k, scores.dtype), outputs)
+    return spanning_trees(scores, new_graph(n + 2), new_parts(n + 2, k), outputs)
+
+
+def several(scores: Any, projective: bool, k: int) -> list[Heads]:
+    outputs = np.full((k, len(scores) - 1), -1)
+    return [tuple(heads) for heads in outputs[: decode_several(scores, projective, outputs)].tolist()]
 
 
 @cache
@@ -55,6 +69,22 @@ def test_all_trees(n: int, projective: bool) -> None:
         heads = decoded(whole, projective)
         assert is_tree(heads)
         assert total(whole, heads) == max(total(whole, other) for other in all_trees(n, projective))
+
+
+@pytest.mark.parametrize("projective", [True, False])
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 5])
+def test_several_trees(n: int, projective: bool) -> None:
+    """The best, in their order; all that there are, if there are no more; the first is the best tree, also among equals."""
+    rng = np.random.default_rng(n)
+    for k in (1, 2, 3, 10, 60):
+        scores = rng.normal(size=(n + 1, n + 1))
+        ranked = sorted(all_trees(n, projective), key=lambda heads: -total(scores, heads)) if n else [()]
+        assert several(scores, projective, k) == ranked[:k]
+        whole = rng.integers(0, 3, (n + 1, n + 1)).astype(float)
+        found = several(whole, projective, k)
+        assert len(set(found)) == len(found) == min(k, len(ranked))
+        assert [total(whole, heads) for heads in found] == sorted((total(whole, heads) for heads in ranked), reverse=True)[:k]
+        assert found[0] == decoded(whole, projective)
 
 
 @pytest.mark.parametrize("projective", [True, False])
@@ -154,3 +184,4 @@ def test_numbers_that_are_none(projective: bool) -> None:
         scores = np.zeros((6, 6))
         scores[2:4] = bad
         assert len(decoded(scores, projective)) == 5
+        assert len(several(scores, projective, 3)) <= 3

@@ -18,6 +18,7 @@ from onepass.compiled.compiler import routine, spliced
 from onepass.compiled.rows import row
 from onepass.compiled.words import finished, joined
 from onepass.structured.contrast import enter
+from onepass.structured.forest import eisner_several, new_charts, new_parts, spanning_trees
 from onepass.structured.problem import decode, decode_costly, decode_several, desk, differ, errors, extent, value, weigh
 from onepass.structured.trees import eisner, new_chart, new_graph, spanning_tree
 
@@ -31,7 +32,7 @@ MARKS = ("word", "front", "end", "tag")
 # One of them, with its root: the parts of features, a row a word and a column a template. long: whether a word has first letters.
 Sentence = namedtuple("Sentence", "heads children middles long")
 
-Desk = namedtuple("Desk", "costly chart graph")
+Desk = namedtuple("Desk", "costly chart graph charts parts")
 
 # What a word is like: itself, its first and last letters, its tag, and with that the words and tags around it.
 ATTRIBUTES = (
@@ -129,8 +130,15 @@ def _(p: Any, X: Any) -> Any:
 @desk.form(Arcs)
 def _(p: Any, X: Any, k: Any, by_errors: Any) -> Any:
     n = longest(X)
-    chart, graph = new_chart(n if p.projective else 0, p.W.dtype), new_graph(0 if p.projective else n)
-    return Desk(np.empty((n + 1, n + 1), p.W.dtype), chart, graph)
+    flat, free = (n, 0) if p.projective else (0, n)
+    several = int(k > 1)
+    return Desk(
+        np.empty((n + 1, n + 1), p.W.dtype),
+        new_chart(flat, p.W.dtype),
+        new_graph(free),
+        new_charts(flat * several, k, p.W.dtype),
+        new_parts(free * several, k),
+    )
 
 
 @weigh.form(Arcs)
@@ -230,19 +238,27 @@ def _(p: Any, x: Any, parts: Any, d: Any, z: Any) -> Any:
     decode_by(p, parts, d, z)
 
 
-@decode_costly.form(Arcs)
-def _(p: Any, x: Any, parts: Any, y: Any, kind: Any, d: Any, z: Any) -> Any:
-    """With 1 more for each wrong head; other costs are no sums over arcs."""
+@spliced
+def costly_arcs(parts: Any, y: Any, d: Any) -> Any:
+    """The scores of arcs with 1 more for each wrong head; other costs are no sums over arcs."""
     n = len(y)
     for h in range(n + 1):
         for i in range(n):
             d.costly[h, i + 1] = parts[h, i + 1] + int(h != y[i])
-    decode_by(p, d.costly, d, z)
+    return d.costly
+
+
+@decode_costly.form(Arcs)
+def _(p: Any, x: Any, parts: Any, y: Any, kind: Any, d: Any, z: Any) -> Any:
+    decode_by(p, costly_arcs(parts, y, d), d, z)
 
 
 @decode_several.form(Arcs)
 def _(p: Any, x: Any, parts: Any, y: Any, costly: Any, d: Any, outputs: Any) -> Any:
-    return 0
+    scores = costly_arcs(parts, y, d) if costly else parts
+    if p.projective:
+        return eisner_several(scores, d.charts, outputs)
+    return spanning_trees(scores, d.graph, d.parts, outputs)
 
 
 @value.form(Arcs)

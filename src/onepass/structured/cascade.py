@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from onepass.compiled.average import Lazy, NoAverage
+from onepass.compiled.compiler import entry_point, spliced
+from onepass.compiled.rows import row
 from onepass.compiled.rules import TOO_LARGE
 from onepass.compiled.verb import verb
 from onepass.structured.loop import foretell, prepare
@@ -68,14 +70,29 @@ def _(m: Any, x: Any, s: Any) -> Any:
 def _(m: Any, average: Any, x: Any, s: Any, n: Any, z: Any) -> Any:
     if not foretell(m.first, first_of(average), x, s.first, n, z):
         return False
-    if m.second.problem.n == 0:
-        return True
-    tree, seconds = tree_of(x, z), s.seconds[: len(z)]
-    more = prepare(m.second, tree, s.second)
-    fine = foretell(m.second, second_of(average), tree, s.second, more, seconds)
+    return m.second.problem.n == 0 or foretell_second(m.second, second_of(average), x, s.second, s.seconds, z)
+
+
+@spliced
+def foretell_second(m: Any, average: Any, x: Any, s: Any, seconds: Any, z: Any) -> Any:
+    """Add the output of the second problem to z, which is that of the first; whether its score is a number."""
+    tree, found = tree_of(x, z), seconds[: len(z)]
+    fine = foretell(m, average, tree, s, prepare(m, tree, s), found)
     for i in range(len(z)):
-        z[i] += SPAN * (seconds[i] + 1)
+        z[i] += SPAN * (found[i] + 1)
     return fine
+
+
+@entry_point
+def run_second(m: Any, average: Any, X: Any, outputs: Any, scores: Any) -> None:
+    """Add the outputs of the second problem to several of the first, those of an example that have scores."""
+    s = room(m, X)
+    seconds = np.empty(s.outputs.shape[1], np.int64)
+    for t in range(len(scores)):
+        x = row(X, t)
+        for i in range(scores.shape[1]):
+            if scores[t, i] == scores[t, i]:
+                foretell_second(m, average, x, s, seconds, outputs[i, X.offsets[t] : X.offsets[t + 1]])
 
 
 @teach.form(Cascade)

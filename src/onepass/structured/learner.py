@@ -37,6 +37,21 @@ class StructuredLearner(DecodingLearner):
 
     # --- predicting ---
 
+    def predict_n_best(self, X: Any, n: int = 5) -> list[list[tuple[list[Any], float]]]:
+        """The n best outputs of each sentence and their scores, the best first; fewer where there are no more."""
+        if n < 1:
+            raise ValueError(f"n must be at least 1, got {n}.")
+        return self._read(lambda state: self._several(self._examples(X), state, int(n)))
+
+    def _several(self, examples: Any, state: State, n: int) -> list[list[tuple[list[Any], float]]]:
+        if not self._can_tell(state):
+            return [[] for _ in range(len(examples))]
+        outputs, scores = self._best(examples, state, n)
+        ranks = [self._spelled(outputs[i], examples, self._bind(state).labels) for i in range(n)]
+        return [
+            [(ranks[i][t], float(scores[t, i])) for i in range(n) if scores[t, i] == scores[t, i]] for t in range(len(examples))
+        ]
+
     def _told(self, examples: Any, state: State) -> list[Any]:
         return super()._told(examples, state) if self._can_tell(state) else self._foretold(examples)
 

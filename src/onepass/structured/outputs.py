@@ -400,11 +400,20 @@ class DecodingLearner(RuleLearner):
 
     def _leads(self, examples: Any, state: State) -> Array:
         """By how much the best output of each example beats the second best, in float64; infinite where there is no other."""
-        bound, found = self._bind(state), examples.known_to(state)
-        outputs, scores = np.zeros((2, int(found.offsets[-1])), np.int64), np.empty((len(examples), 2), state.dtype)
-        run_several(bound.model, bound.average, found, outputs, scores)
+        _, scores = self._best(examples, state, 2)
         lead = scores[:, 0].astype(np.float64) - scores[:, 1]
         return np.where(np.isnan(lead), np.inf, lead)
+
+    def _best(self, examples: Any, state: State, n: int) -> tuple[Array, Array]:
+        """The n best outputs, a row each, and their scores, a row an example: NaN where there are no more."""
+        X = examples.known_to(state)
+        outputs, scores = np.zeros((max(n, 2), int(X.offsets[-1])), np.int64), np.empty((len(examples), n), state.dtype)
+        run_several(*self._ranked(self._bind(state)), X, outputs, scores)
+        return outputs, scores
+
+    def _ranked(self, bound: Bound) -> tuple[Any, Any]:
+        """The record by whose scores outputs are the best, and its average."""
+        return bound.model, bound.average
 
     def _structured(self, state: State, W: Array, averaged: Any) -> Structured:
         kind = COSTS[self.cost]

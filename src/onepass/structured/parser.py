@@ -16,8 +16,9 @@ from sklearn.utils._param_validation import Interval
 from onepass.base.parameters import parameter, parametric
 from onepass.base.state import Array, Field, State
 from onepass.structured.arcs import Arcs
-from onepass.structured.cascade import SPAN, Cascade
+from onepass.structured.cascade import SPAN, Cascade, first_of, run_second, second_of
 from onepass.structured.learner import StructuredLearner
+from onepass.structured.outputs import Bound
 from onepass.structured.problem import COSTS
 from onepass.structured.relations import Relations
 from onepass.structured.rules import Structured
@@ -38,7 +39,8 @@ class DependencyParser(StructuredLearner):
         loss = rho(y, z) - w.D,        w += tau D,        tau = loss / |D|^2  (or as C says).
 
     The relations of the arcs are learned by the same rule, on the right trees, and then asked of the predicted ones. New ones may
-    come up at any time; if there are none, heads alone are learned. Trees with crossing arcs can be learned from in any case.
+    come up at any time; if there are none, heads alone are learned. Trees with crossing arcs can be learned from in any case. With
+    `rivals=k` a step looks at the k best trees (k-best MIRA), which are found in O(n^3 k log k), or among all trees in O(k n^3).
 
     A sentence is a list of words, each a pair (word, tag) or a dict with "form" and "upos", as CoNLL-U has them. A tree is a list of
     heads, which count the words from 1, 0 being the root; or of pairs (head, relation). Before anything was learned, all words hang on
@@ -49,6 +51,9 @@ class DependencyParser(StructuredLearner):
     R. McDonald, K. Crammer, F. Pereira: Online large-margin training of dependency parsers. ACL 2005, 91-98.
     R. McDonald, F. Pereira, K. Ribarov, J. Hajic: Non-projective dependency parsing using spanning tree algorithms. HLT-EMNLP 2005,
     523-530.
+    L. Huang, D. Chiang: Better k-best parsing. IWPT 2005, 53-64.
+    E. L. Lawler: A procedure for computing the k best solutions to discrete optimization problems and its application to the shortest
+    path problem. Management Science 18 (1972), 401-405.
     J. Eisner: Three new probabilistic models for dependency parsing: an exploration. COLING 1996, 340-345.
     R. E. Tarjan: Finding optimum branchings. Networks 7 (1977), 25-35.
 
@@ -100,8 +105,6 @@ class DependencyParser(StructuredLearner):
                 'The tree of the largest loss can be found for cost="errors" only: other costs are no sums over arcs. Or set'
                 ' update="prediction".'
             )
-        if self.rivals > 1:
-            raise ValueError("A DependencyParser finds one rival: leave rivals=1.")
 
     def _known_by(self) -> tuple[None, None]:
         return None, None
@@ -139,8 +142,8 @@ class DependencyParser(StructuredLearner):
 
     def _structured(self, state: State, W: Array, averaged: Any) -> Any:
         problem, rule = self._problem(state, W), self._rule(W if averaged is None else averaged, state)
-        common = rule, self.update == "max_loss", COSTS[self.cost], 1
-        return Cascade(Structured(problem.first, *common), Structured(problem.second, *common))
+        common = rule, self.update == "max_loss", COSTS[self.cost]
+        return Cascade(Structured(problem.first, *common, int(self.rivals)), Structured(problem.second, *common, 1))
 
     def _examples(self, X: Any) -> TaggedWords:
         return tagged_words(X)
@@ -162,8 +165,16 @@ class DependencyParser(StructuredLearner):
     def _can_tell(self, state: State) -> bool:
         return True
 
-    def _leads(self, examples: Any, state: State) -> Array:
-        raise TypeError("A DependencyParser finds the best tree alone, and can't say how far the second best is behind.")
+    def _ranked(self, bound: Bound) -> tuple[Any, Any]:
+        return bound.model.first, first_of(bound.average)
+
+    def _best(self, examples: Any, state: State, n: int) -> tuple[Array, Array]:
+        """The trees with the best sums over arcs, each with the relations that are the best for it."""
+        outputs, scores = super()._best(examples, state, n)
+        bound = self._bind(state)
+        if bound.labels:
+            run_second(bound.model.second, second_of(bound.average), examples.known_to(state), outputs, scores)
+        return outputs, scores
 
     def _spelled(self, out: Array, examples: Any, labels: list[Any]) -> list[Any]:
         words: list[Any] = (out % SPAN).tolist()

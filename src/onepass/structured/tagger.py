@@ -23,7 +23,6 @@ from onepass.base.state import Array, Field, State
 from onepass.structured.chain import BARRED, Chain, run_marginals
 from onepass.structured.drawing import run_drawn
 from onepass.structured.learner import StructuredLearner, coded_outputs
-from onepass.structured.loop import run_several
 from onepass.structured.templates import KEYS, TEMPLATES, table_of
 from onepass.structured.words import Words, words_by_name, words_by_template
 
@@ -100,23 +99,6 @@ class SequenceTagger(StructuredLearner):
         weights = np.ones(len(found)) if sample_weight is None else np.asarray(sample_weight, np.float64)
         words = float(weights @ [*map(len, found)])
         return float(weights @ right) / words if words else float("nan")
-
-    def predict_n_best(self, X: Any, n: int = 5) -> list[list[tuple[list[Any], float]]]:
-        """The n best sequences of tags of each sentence and their scores, the best first; fewer where there are no more."""
-        if n < 1:
-            raise ValueError(f"n must be at least 1, got {n}.")
-        return self._read(lambda state: self._several(self._examples(X), state, int(n)))
-
-    def _several(self, words: Words, state: State, n: int) -> list[list[tuple[list[Any], float]]]:
-        bound = self._bind(state)
-        if not bound.labels:
-            return [[] for _ in range(len(words))]
-        outputs, scores = np.zeros((max(n, 2), int(words.offsets[-1])), np.int64), np.empty((len(words), n), state.dtype)
-        run_several(bound.model, bound.average, words.known_to(state), outputs, scores)
-        ranks = [self._spelled(outputs[i], words, bound.labels) for i in range(n)]
-        return [
-            [(ranks[i][t], float(scores[t, i])) for i in range(n) if scores[t, i] == scores[t, i]] for t in range(len(words))
-        ]
 
     def max_marginals(self, X: Any) -> list[Array]:
         """For each sentence an array, a row a word and a column a tag in the order of `classes_`: the score of the best sequence of
