@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ import onepass
 from onepass import AROWRegressor, LogLinear, PAClassifier, Ranker, Reranker
 from onepass.structured import outputs as engine
 from optimum import check_step
+from promised import check_cuts, check_going_on, check_weights, ways_to_go_on
 from shared import snapshot
 
 plain = pytest.mark.plain
@@ -276,21 +275,7 @@ def coming(X: list[Any]) -> list[Any]:
 @pytest.mark.parametrize("form", ["arrays", "coming"])
 def test_cuts_do_not_matter(name: str, form: str) -> None:
     X, y = data()
-    X = X if form == "arrays" else coming(X)
-    whole = made(name)
-    told = whole.test_then_train(X, y)
-    for places in ([], range(1, len(X)), [1, 7, 8, 20]):
-        model, answers = made(name), []
-        for a, b in pairwise([0, *places, len(X)]):
-            answers += model.test_then_train(X[a:b], y[a:b])
-        assert snapshot(model) == snapshot(whole)
-        assert answers == told
-    single, answers = made(name), []
-    for H, mu in zip(X, y, strict=True):
-        answers.append(single.predict_one(H))
-        single.learn_one(H, mu)
-    assert snapshot(single) == snapshot(whole)
-    assert answers == told
+    check_cuts(lambda: made(name), X if form == "arrays" else coming(X), y)
 
 
 @plain
@@ -327,19 +312,10 @@ def test_what_users_hand_in_stays_as_it_is() -> None:
 
 @plain
 @every
-@pytest.mark.parametrize("way", ["file", "pickle", "copy"])
+@ways_to_go_on
 def test_going_on_is_never_having_stopped(name: str, way: str, tmp_path: Path) -> None:
     X, y = data()
-    X = coming(X)
-    whole, model = made(name).partial_fit(X, y), made(name).partial_fit(X[:9], y[:9])
-    if way == "file":
-        model.save(tmp_path / "model.onepass")
-        model = onepass.load(tmp_path / "model.onepass")
-    else:
-        model = pickle.loads(pickle.dumps(model)) if way == "pickle" else model.copy()
-    model.partial_fit(X[9:], y[9:])
-    assert snapshot(model) == snapshot(whole)
-    assert model.predict(X) == whole.predict(X)
+    check_going_on(lambda: made(name), coming(X), y, way, tmp_path)
 
 
 @plain
@@ -363,17 +339,7 @@ def test_fit_is_passes(name: str) -> None:
 def test_weights(name: str) -> None:
     X, y = data()
     weights = np.arange(len(X)) % 2 if made(name)._weights_are_switches() else np.arange(len(X)) % 3 / 2
-    model, other = made(name), made(name)
-    told = model.test_then_train(X, y, sample_weight=weights)
-    for t in range(len(X)):
-        assert told[t] == other.predict_one(X[t])
-        if weights[t]:
-            other.learn_one(X[t], y[t], weights[t])
-    assert snapshot(model) == snapshot(other)
-    assert model.t_ == np.count_nonzero(weights)
-    nothing = made(name)
-    nothing.learn_one(X[0], y[0], 0.0)
-    assert nothing._state is None
+    check_weights(lambda: made(name), X, y, weights)
 
 
 @plain

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
 import threading
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +11,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-import onepass
 from onepass.structured import outputs as engine
+from promised import check_cuts, check_going_on, check_one_by_one, check_weights, ways_to_go_on
 from sentences import FORMS, TAGS, data, made
 from shared import snapshot
 
@@ -31,21 +29,7 @@ one_of_each = pytest.mark.parametrize("form", ["words", "trees"])
 @every
 @pytest.mark.parametrize("options", [{}, {"average": None, "rule": "AROW"}, {"average": 10.0, "dtype": "float32"}], ids=str)
 def test_cuts_do_not_matter(form: str, options: dict[str, Any]) -> None:
-    X, y = data(form)
-    whole = made(form, **options)
-    told = whole.test_then_train(X, y)
-    for places in ([], range(1, len(X)), [1, 7, 8, 20]):
-        model, answers = made(form, **options), []
-        for a, b in pairwise([0, *places, len(X)]):
-            answers += model.test_then_train(X[a:b], y[a:b])
-        assert snapshot(model) == snapshot(whole)
-        assert answers == told
-    single, answers = made(form, **options), []
-    for x, tags in zip(X, y, strict=True):
-        answers.append(single.predict_one(x))
-        single.learn_one(x, tags)
-    assert snapshot(single) == snapshot(whole)
-    assert answers == told
+    check_cuts(lambda: made(form, **options), *data(form))
 
 
 @compiled
@@ -57,12 +41,7 @@ def test_compiled_cuts(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     told = whole.test_then_train(X, y)
     monkeypatch.setattr(engine, "BLOCK", 3)
     monkeypatch.setattr(engine, "COPIED_ALWAYS", 0)  # in place, where the state is larger than the data
-    model, answers = made(form), []
-    for x, tags in zip(X, y, strict=True):
-        answers.append(model.predict_one(x))
-        model.learn_one(x, tags)
-    assert snapshot(model) == snapshot(whole)
-    assert answers == told
+    check_one_by_one(made(form), X, y, whole, told)
 
 
 @plain
@@ -86,18 +65,9 @@ def test_fit_is_passes(form: str) -> None:
 
 @plain
 @most
-@pytest.mark.parametrize("way", ["file", "pickle", "copy"])
+@ways_to_go_on
 def test_going_on_is_never_having_stopped(form: str, way: str, tmp_path: Path) -> None:
-    X, y = data(form)
-    whole, model = made(form, rule="AROW").partial_fit(X, y), made(form, rule="AROW").partial_fit(X[:9], y[:9])
-    if way == "file":
-        model.save(tmp_path / "model.onepass")
-        model = onepass.load(tmp_path / "model.onepass")
-    else:
-        model = pickle.loads(pickle.dumps(model)) if way == "pickle" else model.copy()
-    model.partial_fit(X[9:], y[9:])
-    assert snapshot(model) == snapshot(whole)
-    assert model.predict(X) == whole.predict(X)
+    check_going_on(lambda: made(form, rule="AROW"), *data(form), way, tmp_path)
 
 
 @plain
@@ -105,22 +75,12 @@ def test_going_on_is_never_having_stopped(form: str, way: str, tmp_path: Path) -
 def test_weights(form: str) -> None:
     X, y = data(form)
     options: Any = {"variant": "I", "C": 0.05}
-    model, other = made(form, **options), made(form, **options)
     weights = np.arange(len(X)) % 3 / 2
-    told = model.test_then_train(X, y, sample_weight=weights)
-    for t in range(len(X)):
-        assert told[t] == other.predict_one(X[t])
-        if weights[t]:
-            other.learn_one(X[t], y[t], weights[t])
-    assert snapshot(model) == snapshot(other)
-    assert model.t_ == np.count_nonzero(weights)
+    check_weights(lambda: made(form, **options), X, y, weights)
     heavy = made(form, **options).partial_fit(X, y, sample_weight=np.full(len(X), 2.0))
     assert np.array_equal(heavy.coef_, made(form, variant="I", C=0.1).partial_fit(X, y).coef_)
     with pytest.raises(ValueError, match="only be 0 or 1"):
         made(form).partial_fit(X, y, sample_weight=weights)
-    nothing = made(form)
-    nothing.learn_one(X[1], y[1], 0.0)
-    assert nothing._state is None
 
 
 @plain

@@ -15,7 +15,7 @@ from onepass.base.inputs import readonly
 from onepass.base.state import Array, State
 from onepass.compiled.compiler import routine
 from onepass.compiled.rows import row
-from onepass.structured.contrast import enter
+from onepass.structured.contrast import enter_rows
 from onepass.structured.problem import (
     COUNT,
     cost,
@@ -162,7 +162,4 @@ def _(p: Any, x: Any, y: Any, z: Any) -> Any:
 
 @differ.form(Listed)
 def _(p: Any, x: Any, y: Any, z: Any, book: Any) -> Any:
-    for i in range(x.indptr[y[0]], x.indptr[y[0] + 1]):
-        enter(book, np.int64(x.indices[i]) - 1, x.values[i])
-    for i in range(x.indptr[z[0]], x.indptr[z[0] + 1]):
-        enter(book, np.int64(x.indices[i]) - 1, -x.values[i])
+    enter_rows(book, x, y[0], z[0])

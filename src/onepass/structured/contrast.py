@@ -76,6 +76,15 @@ def enter(book: Any, place: Any, amount: Any) -> Any:
     book.ends[j + 1] = end + 1
 
 
+@routine
+def enter_rows(book: Any, x: Any, y: Any, z: Any) -> Any:
+    """Enter what row y of x has more than row z."""
+    for i in range(x.indptr[y], x.indptr[y + 1]):
+        enter(book, np.int64(x.indices[i]) - 1, x.values[i])
+    for i in range(x.indptr[z], x.indptr[z + 1]):
+        enter(book, np.int64(x.indices[i]) - 1, -x.values[i])
+
+
 @spliced
 def difference(book: Any, j: Any) -> Any:
     """Row j. The entries of a row count from behind the constant feature, which is no part of a difference: its value is 0."""

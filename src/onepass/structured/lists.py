@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.compiler import entry_point, routine
+from onepass.compiled.compiler import entry_point, spliced
 from onepass.compiled.rows import dot, row
 from onepass.compiled.rules import PASSIVE, TOO_LARGE, learn, scratch
 from onepass.compiled.verb import verb
 from onepass.structured.chain import longest, weigh_word
-from onepass.structured.contrast import begin, difference, enter, new_book
+from onepass.structured.contrast import begin, difference, enter_rows
 from onepass.structured.loop import seen
 from onepass.structured.problem import cost, decode, first_best, value, weigh
-from onepass.structured.rules import Room, room, step_along, teach
+from onepass.structured.rules import new_room, room, step_along, teach
 
 # W: (rows, 1), the weights lambda; row 0 is no feature, since what is constant cancels in every difference.
 Lists = namedtuple("Lists", "W")
@@ -69,41 +69,21 @@ def first_score(p: Any, x: Any, parts: Any, z: Any) -> Any:
     return parts[z[0], 0] if len(z) > 0 else parts.dtype.type(0)
 
 
-@routine
-def room_of(candidates: Any, entries: Any, step: Any, k: Any) -> Any:
-    numbers = step.scores.dtype
-    return Room(
-        np.empty((candidates, 1), numbers),
-        np.empty((candidates, 1), numbers),
-        np.empty(candidates, numbers),
-        np.empty((0, 0), np.int64),
-        new_book(k, entries, step.scores),
-        step,
-        np.empty((k, k)),
-        np.empty(k),
-        np.empty(k),
-    )
+@spliced
+def room_of(m: Any, X: Any, k: Any) -> Any:
+    """No decoder looks for rivals: the desk is for the scores of a list."""
+    (candidates, entries), step = longest(X), scratch(m.rule)
+    return new_room((candidates, 1, 0, entries), np.empty(candidates, step.scores.dtype), k, step)
 
 
 @room.form(Listwise)
 def _(m: Any, X: Any) -> Any:
-    candidates, entries = longest(X)
-    return room_of(candidates, entries, scratch(m.rule), m.rivals)
+    return room_of(m, X, m.rivals)
 
 
 @room.form(Pairwise)
 def _(m: Any, X: Any) -> Any:
-    candidates, entries = longest(X)
-    return room_of(candidates, entries, scratch(m.rule), 1)
-
-
-@routine
-def contrast(x: Any, y: Any, z: Any, book: Any) -> Any:
-    """Enter h(y) - h(z) into a book."""
-    for i in range(x.indptr[y], x.indptr[y + 1]):
-        enter(book, np.int64(x.indices[i]) - 1, x.values[i])
-    for i in range(x.indptr[z], x.indptr[z + 1]):
-        enter(book, np.int64(x.indices[i]) - 1, -x.values[i])
+    return room_of(m, X, 1)
 
 
 @teach.form(Listwise)
@@ -129,7 +109,7 @@ def _(m: Any, x: Any, mu: Any, weight: Any, s: Any) -> Any:
             return TOO_LARGE
         if mu[z] < mu[y]:
             begin(s.book, found)
-            contrast(x, y, z, s.book)
+            enter_rows(s.book, x, y, z)
             s.b[found], s.alpha[found] = cost(m.kind, mu[y] - mu[z]), scores[y] - scores[z]
             found += 1
     return step_along(m.rule, found, weight, s)
@@ -146,7 +126,7 @@ def _(m: Any, x: Any, mu: Any, weight: Any, s: Any) -> Any:
         for j in range(n):
             if mu[i] > mu[j]:
                 begin(s.book, 0)
-                contrast(x, i, j, s.book)
+                enter_rows(s.book, x, i, j)
                 D = difference(s.book, 0)
                 s.step.scores[0] = dot(m.rule.w, D)
                 moved = max(moved, learn(m.rule, D, s.step.scores.dtype.type(1), weight, s.step))

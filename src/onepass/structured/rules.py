@@ -87,14 +87,19 @@ def teach(m: Any, x: Any, y: Any, weight: Any, s: Any) -> int:
 
 @room.form(Structured)
 def _(m: Any, X: Any) -> Any:
-    height, width, length, entries = extent(m.problem, X)
-    step = scratch(m.rule)
     k = m.rivals
+    return new_room(extent(m.problem, X), desk(m.problem, X, k, m.max_loss and m.kind != COUNT), k, scratch(m.rule))
+
+
+@spliced
+def new_room(extent: Any, desk: Any, k: Any, step: Any) -> Any:
+    """Work space for examples of some extent, and k rivals of each."""
+    height, width, length, entries = extent
     numbers = step.scores.dtype
     return Room(
         np.zeros((height, width), numbers),
         np.zeros((height, width), numbers),
-        desk(m.problem, X, k, m.max_loss and m.kind != COUNT),
+        desk,
         np.empty((k, length), np.int64),
         new_book(k, entries, step.scores),
         step,
