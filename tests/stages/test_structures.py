@@ -10,6 +10,7 @@ from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
+import networkx
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -351,6 +352,19 @@ def test_the_same_object_in_other_words_is_the_same_row(kind: str) -> None:
         first, *others = (stage.transform(X) for X in ways)
         for rows in others:
             assert np.array_equal(rows.toarray(), first.toarray())
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("kind", [networkx.Graph, networkx.DiGraph])
+def test_graphs_of_networkx(kind: Any) -> None:
+    """Theirs, and those of the class above, which stands for them."""
+    for labels, edges in GRAPHS:
+        graph = kind()
+        graph.add_nodes_from((i, {"label": label}) for i, label in enumerate(labels))
+        graph.add_edges_from((i, j, {"label": bond}) for i, j, bond in edges)
+        same = Graph(dict(enumerate(labels)), edges, directed=kind is networkx.DiGraph)
+        for stage in (WeisfeilerLehman(2), ShortestPaths()):
+            assert np.array_equal(*(rows.toarray() for rows in (stage.transform([graph]), stage.transform([same]))))
 
 
 OBJECTS: dict[str, tuple[Any, list[Any]]] = {
