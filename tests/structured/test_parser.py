@@ -318,10 +318,10 @@ class _Numbers(dict[Any, float]):
 
 @plain
 @both
-@pytest.mark.parametrize("average", [None, pytest.param("uniform", marks=pytest.mark.compiled)])
-def test_the_best_trees(form: str, average: Any) -> None:
+@pytest.mark.parametrize(("average", "rivals"), [(None, 2), pytest.param("uniform", 1, marks=pytest.mark.compiled)])
+def test_the_best_trees(form: str, average: Any, rivals: int) -> None:
     """Those with the largest sums over arcs, with their scores, each with the relations that are the best for it."""
-    model = made(form, average=average, n_features=2**22, rivals=2)
+    model = made(form, average=average, n_features=2**22, rivals=rivals)
     X, y = [*zip(*((x, [(h, f"r{k}") for h, k in zip(*tree, strict=True)]) for x, *tree in sentences(5)), strict=True)]
     model.partial_fit(X, [[head for head, _ in tree] for tree in y])
     assert all(isinstance(head, int) for head in model.predict_n_best(X[:1], 1)[0][0][0])

@@ -16,14 +16,18 @@ import numpy as np
 
 from onepass.compiled.compiler import routine, spliced
 from onepass.compiled.rows import row
+from onepass.compiled.verb import verb
 from onepass.compiled.words import finished, joined
 from onepass.structured.contrast import enter
 from onepass.structured.forest import eisner_several, new_charts, new_parts, spanning_trees
 from onepass.structured.problem import decode, decode_costly, decode_several, desk, differ, errors, extent, value, weigh
 from onepass.structured.trees import eisner, new_chart, new_graph, spanning_tree
 
-# W: the weights, 2^bits of them. shift: 64 - bits.
-Arcs = namedtuple("Arcs", "W shift projective")
+# W: the weights, 2^bits of them. shift: 64 - bits. trees: whether arcs may not cross. What finds several trees takes as long to compile
+# as all else, so that it has a record of its own.
+Arcs = namedtuple("Arcs", "W shift trees")
+OneTree = namedtuple("OneTree", "projective")
+SeveralTrees = namedtuple("SeveralTrees", "projective")
 
 # Sentences: hashes of each word, of its first letters (0 if there are no more), of its last ones, and of its tag: a row a word.
 Tokens = namedtuple("Tokens", "offsets marks")
@@ -130,7 +134,7 @@ def _(p: Any, X: Any) -> Any:
 @desk.form(Arcs)
 def _(p: Any, X: Any, k: Any, by_errors: Any) -> Any:
     n = longest(X)
-    flat, free = (n, 0) if p.projective else (0, n)
+    flat, free = (n, 0) if p.trees.projective else (0, n)
     several = int(k > 1)
     return Desk(
         np.empty((n + 1, n + 1), p.W.dtype),
@@ -227,7 +231,7 @@ def enter_arc(p: Any, x: Any, h: Any, d: Any, amount: Any, book: Any) -> Any:
 
 @spliced
 def decode_by(p: Any, scores: Any, d: Any, z: Any) -> Any:
-    if p.projective:
+    if p.trees.projective:
         eisner(scores, d.chart, z)
     else:
         spanning_tree(scores, d.graph, z)
@@ -255,8 +259,22 @@ def _(p: Any, x: Any, parts: Any, y: Any, kind: Any, d: Any, z: Any) -> Any:
 
 @decode_several.form(Arcs)
 def _(p: Any, x: Any, parts: Any, y: Any, costly: Any, d: Any, outputs: Any) -> Any:
-    scores = costly_arcs(parts, y, d) if costly else parts
-    if p.projective:
+    return decode_several_by(p.trees, costly_arcs(parts, y, d) if costly else parts, d, outputs)
+
+
+@verb(0)
+def decode_several_by(trees: Any, scores: Any, d: Any, outputs: Any) -> Any:
+    """outputs[:n] = the n best trees."""
+
+
+@decode_several_by.form(OneTree)
+def _(trees: Any, scores: Any, d: Any, outputs: Any) -> Any:
+    return 0  # nobody asks
+
+
+@decode_several_by.form(SeveralTrees)
+def _(trees: Any, scores: Any, d: Any, outputs: Any) -> Any:
+    if trees.projective:
         return eisner_several(scores, d.charts, outputs)
     return spanning_trees(scores, d.graph, d.parts, outputs)
 

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval
 
 from onepass.base.parameters import parameter, parametric
 from onepass.base.state import Array, Field, State
-from onepass.structured.arcs import Arcs
+from onepass.structured.arcs import Arcs, OneTree, SeveralTrees
 from onepass.structured.cascade import SPAN, Cascade, first_of, run_second, second_of
 from onepass.structured.learner import StructuredLearner
 from onepass.structured.outputs import Bound
@@ -138,7 +138,8 @@ class DependencyParser(StructuredLearner):
 
     def _problem(self, state: State, W: Array) -> Cascade:
         shift = np.uint64(64 - int(self.n_features).bit_length() + 1)
-        return Cascade(Arcs(W, shift, bool(self.projective)), Relations(W, shift, len(state.arrays["columns"])))
+        trees = (OneTree if self.rivals == 1 else SeveralTrees)(bool(self.projective))
+        return Cascade(Arcs(W, shift, trees), Relations(W, shift, len(state.arrays["columns"])))
 
     def _structured(self, state: State, W: Array, averaged: Any) -> Any:
         problem, rule = self._problem(state, W), self._rule(W if averaged is None else averaged, state)
@@ -166,7 +167,8 @@ class DependencyParser(StructuredLearner):
         return True
 
     def _ranked(self, bound: Bound) -> tuple[Any, Any]:
-        return bound.model.first, first_of(bound.average)
+        arcs = bound.model.first.problem._replace(trees=SeveralTrees(bool(self.projective)))
+        return bound.model.first._replace(problem=arcs), first_of(bound.average)
 
     def _best(self, examples: Any, state: State, n: int) -> tuple[Array, Array]:
         """The trees with the best sums over arcs, each with the relations that are the best for it."""
