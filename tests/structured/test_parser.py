@@ -318,7 +318,7 @@ class _Numbers(dict[Any, float]):
 
 @plain
 @both
-@pytest.mark.parametrize(("average", "rivals"), [(None, 2), pytest.param("uniform", 1, marks=pytest.mark.compiled)])
+@pytest.mark.parametrize(("average", "rivals"), [(None, 2), ("uniform", 1)])
 def test_the_best_trees(form: str, average: Any, rivals: int) -> None:
     """Those with the largest sums over arcs, with their scores, each with the relations that are the best for it."""
     model = made(form, average=average, n_features=2**22, rivals=rivals)
