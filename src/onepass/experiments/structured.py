@@ -241,7 +241,7 @@ def structured(lab: Lab) -> Section:
         " Questions: the test part of TREC. Promoters and molecules: ten folds. The SVM has the same kernel, k(x, z) / sqrt(k(x, x)"
         " k(z, z)), and its C was found by cross-validation in what it learned from: all examples, also where its line stands beside"
         f" learners that have seen a part of them. BPA-NN keeps at most {BUDGET} vectors.",
-        f"Mean of {counted} orders, or shuffles of the folds.",
+        f"Mean of {counted} order{'' if counted == 1 else 's'}, or shuffles of the folds.",
     ]
     asides = list[Aside]()
     for question in (more, while_learned, how_sure, asked, chosen):
