@@ -23,7 +23,7 @@ from onepass.experiments.cells import Task
 from onepass.experiments.lab import Problem, equalised
 from onepass.experiments.published import MISTAKE_RATE, PEERS, TEST_ERROR
 from onepass.experiments.report import Aside, Section, Table
-from onepass.experiments.structures import Part, asking, learning, lists_of
+from onepass.experiments.structures import Part, asking, choosing, learning, lists_of, sureness, trees_on_the_way
 from onepass.experiments.tables import SIZES, needs_scaling, reached, rows
 from onepass.plots import style
 from shared import dataset, golden
@@ -259,6 +259,40 @@ def test_lists_have_the_share_of_right_tags_as_quality() -> None:
     assert [one.shape for one in H] == [(4, 3), (4, 3), (3, 3)]
     assert [max(one) for one in mu] == [1, 1, 1]
     assert all(h[0, 0] == 0 and (h <= 1e-12).all() for h in H)  # nothing is ahead of the best
+
+
+@pytest.mark.plain
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_chooses_is_held_against_the_first_and_the_best_of_a_list() -> None:
+    views = {"word": ["lower[0]"], "suffix": ["suffix2[0]"]}
+    learners = {"one": onepass.Reranker(), "order": onepass.Ranker()}  # a place, and the places of all
+    found = choosing(learners, views, (10, 20, 3), (WORDS, TAGS, WORDS[:3], TAGS[:3]), 0).measure()
+    assert set(found) == {"first choice", "best of the 3", *learners}
+    assert all(found["best of the 3"] >= value >= 0 for value in found.values())
+
+
+@pytest.mark.plain
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_wrong_tags_are_told_from_right_ones() -> None:
+    """One word of the test part has a tag that nobody knows: whatever is told of it is wrong."""
+    ways = {"lead": {"method": "lead"}, "30 best": {"method": "n_best", "n": 30}}
+    data = WORDS, TAGS, [["the", "dog"], ["zzz"]], [["D", "N"], ["unheard of"]]
+    found = sureness(onepass.SequenceTagger(templates="tags"), ways, (0.0,), data, 0).measure()
+    assert found["wrong"] == pytest.approx(100 / 3)
+    assert found["ways"]["lead"] == {"precision": 1.0, "right": []}
+    assert found["ways"]["30 best"]["right"] == [None]
+
+
+@pytest.mark.plain
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_tree_on_the_way_is_that_of_a_parser_that_has_seen_so_many() -> None:
+    X = [[("the", "D"), ("dog", "N"), ("barks", "V")], [("dogs", "N"), ("bark", "V")]] * 2
+    y = [[(2, "det"), (3, "nsubj"), (0, "root")], [(2, "nsubj"), (0, "root")]] * 2
+    parser, order = onepass.DependencyParser(n_features=2**12), np.random.default_rng(3).permutation(4)
+    found = trees_on_the_way(parser, X[0], [1, 4], (X, y), 3).measure()
+    for n, heads in zip((1, 4), found["heads"], strict=True):
+        model = clone(parser).partial_fit([X[i] for i in order[:n]], [y[i] for i in order[:n]])
+        assert [head for head, _ in model.predict_one(X[0])] == heads
 
 
 def test_asides_are_written_beside_their_section(tmp_path: Path) -> None:
