@@ -10,7 +10,7 @@ endif
 # Tests start many processes, each of which would have to read the source anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup run test test-slow lint format bench reproduce coverage clean
+.PHONY: setup run test test-slow lint format bench reproduce docs coverage clean
 
 setup: .venv/dev
 
@@ -43,6 +43,10 @@ bench: .venv/bench
 
 reproduce: .venv/plot
 	@$(BIN)/onepass reproduce all --out docs/reproduced
+
+docs: .venv/plot
+	@$(BIN)/python docs/tables/classes.py
+	@$(BIN)/python docs/figures/structured.py
 
 # Kernels are plain Python without Numba, and only so can their lines be counted.
 coverage: .venv/dev

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from click.testing import CliRunner
+from sklearn.base import clone
 
 import onepass
 from onepass import PAMOClassifier, evaluate
@@ -20,7 +22,10 @@ from onepass.experiments import EXPERIMENTS, Cells, Lab
 from onepass.experiments.cells import Task
 from onepass.experiments.lab import Problem, equalised
 from onepass.experiments.published import MISTAKE_RATE, PEERS, TEST_ERROR
+from onepass.experiments.report import Aside, Section, Table
+from onepass.experiments.structures import Part, asking, choosing, learning, lists_of, sureness, trees_on_the_way
 from onepass.experiments.tables import SIZES, needs_scaling, reached, rows
+from onepass.plots import style
 from shared import dataset, golden
 
 DOCS = Path(__file__).parents[2] / "docs" / "reproduced"
@@ -58,7 +63,7 @@ def test_published_figures_are_the_papers(ours: Any, name: str) -> None:
             assert list(figure) == paper["rows"][row][paper["columns"].index(PAPER[data])]
 
 
-@pytest.mark.parametrize(("data", "measure"), [("ewt", "test_accuracy"), ("wikigold", "test_f1")])
+@pytest.mark.parametrize(("data", "measure"), [("ewt", "test_accuracy"), ("wikigold", "test_f1"), ("wnut17", "test_f1")])
 def test_figures_of_crfsuite_are_those_of_its_best_runs(data: str, measure: str) -> None:
     runs = golden("crfsuite.json")["tasks"][data]["runs"]
     for passes, figure in zip((1, 10), PEERS[data][1], strict=True):
@@ -66,9 +71,11 @@ def test_figures_of_crfsuite_are_those_of_its_best_runs(data: str, measure: str)
 
 
 def test_figures_of_mstparser_are_those_of_its_runs() -> None:
-    runs = golden("parsing.json")["mstparser"]["runs"][:2]
-    assert [run["train"] for run in runs] == ["ewt-train[::4]"] * 2
-    assert PEERS["ewt-trees"][1] == pytest.approx([100 * run["uas"] for run in runs])
+    first, last, *others = golden("parsing.json")["mstparser"]["runs"]
+    assert [run["train"] for run in (first, last)] == ["ewt-train[::4]"] * 2
+    assert PEERS["ewt-trees"][1] == pytest.approx([100 * run["uas"] for run in (first, last)])
+    (lithuanian,) = [run for run in others if run["train"] == "alksnis-train" and run["decoder"] == "projective"]
+    assert PEERS["alksnis-trees"][1] == (None, pytest.approx(100 * lithuanian["uas"]))
 
 
 def test_pamo_has_the_sizes_of_the_paper() -> None:
@@ -204,6 +211,100 @@ def test_pamo_may_differ_by_two_deviations_and_others_may_not_be_worse() -> None
     assert not reached("PAMO-I", 16.99 + 0.20, 16.99, 0.07)
     assert reached("FOGD", 17.40, 17.4, 0.1)
     assert not reached("FOGD", 17.41, 17.4, 0.1)
+
+
+# --- structures ---
+
+WORDS, TAGS = [["the", "dog"], ["a", "cat", "sleeps"], ["dogs"]] * 10, [["D", "N"], ["D", "N", "V"], ["N"]] * 10
+
+
+@pytest.mark.plain
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_scores_along_passes_are_those_of_a_model_that_is_taught_so() -> None:
+    """In the shares and the orders that are said; trees by both measures."""
+    tagger = onepass.SequenceTagger(templates="tags")
+    part = Part("", "words", {"tagger": tagger}, 2, outputs=True)
+    found = learning(part, "tagger", (WORDS, TAGS, WORDS[:3], [["D", "N"], ["D", "N", "N"], ["N"]]), 5, (0.1, 1)).measure()
+    model, rng, scores = clone(tagger), np.random.default_rng(5), []
+    for cuts in ((0, 3, 30), (0, 30)):
+        order = rng.permutation(30)
+        for begin, end in pairwise(cuts):
+            model.partial_fit([WORDS[i] for i in order[begin:end]], [TAGS[i] for i in order[begin:end]])
+            scores.append(pytest.approx([100 * model.score(WORDS[:3], [["D", "N"], ["D", "N", "N"], ["N"]])]))
+    assert found["seen"] == [3, 30]
+    assert found["start"] == scores[:2]
+    assert found["passes"] == scores[1:]
+
+
+@pytest.mark.plain
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_an_asking_tagger_is_held_against_as_many_sentences_and_words() -> None:
+    found = asking(onepass.SequenceTagger(templates="tags"), 0.1, (WORDS, TAGS, WORDS[:3], TAGS[:3]), 0).measure()
+    order = np.random.default_rng(0).permutation(30)
+    X, y = [WORDS[i] for i in order], [TAGS[i] for i in order]
+    model = onepass.ActiveLearner(onepass.SequenceTagger(templates="tags", random_state=0), 0.1, random_state=0).partial_fit(
+        X, y
+    )
+    assert found["asked"] == pytest.approx(100 * model.asked_ / 30)
+    assert found["active"] == pytest.approx(100 * model.score(WORDS[:3], TAGS[:3]))
+    assert 0 < found["paid"] < 100
+    assert found["all"] == 100
+
+
+@pytest.mark.plain
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_lists_have_the_share_of_right_tags_as_quality() -> None:
+    taggers = {name: onepass.SequenceTagger(templates=[name]).fit(WORDS, TAGS) for name in ("lower[0]", "suffix2[0]")}
+    H, mu = lists_of(taggers, WORDS[:3], TAGS[:3], 4)
+    assert [one.shape for one in H] == [(4, 3), (4, 3), (3, 3)]
+    assert [max(one) for one in mu] == [1, 1, 1]
+    assert all(h[0, 0] == 0 and (h <= 1e-12).all() for h in H)  # nothing is ahead of the best
+
+
+@pytest.mark.plain
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_chooses_is_held_against_the_first_and_the_best_of_a_list() -> None:
+    views = {"word": ["lower[0]"], "suffix": ["suffix2[0]"]}
+    learners = {"one": onepass.Reranker(), "order": onepass.Ranker()}  # a place, and the places of all
+    found = choosing(learners, views, (10, 20, 3), (WORDS, TAGS, WORDS[:3], TAGS[:3]), 0).measure()
+    assert set(found) == {"first choice", "best of the 3", *learners}
+    assert all(found["best of the 3"] >= value >= 0 for value in found.values())
+
+
+@pytest.mark.plain
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_wrong_tags_are_told_from_right_ones() -> None:
+    """One word of the test part has a tag that nobody knows: whatever is told of it is wrong."""
+    ways = {"lead": {"method": "lead"}, "30 best": {"method": "n_best", "n": 30}}
+    data = WORDS, TAGS, [["the", "dog"], ["zzz"]], [["D", "N"], ["unheard of"]]
+    found = sureness(onepass.SequenceTagger(templates="tags"), ways, (0.0,), data, 0).measure()
+    assert found["wrong"] == pytest.approx(100 / 3)
+    assert found["ways"]["lead"] == {"precision": 1.0, "right": []}
+    assert found["ways"]["30 best"]["right"] == [None]
+
+
+@pytest.mark.plain
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_tree_on_the_way_is_that_of_a_parser_that_has_seen_so_many() -> None:
+    X = [[("the", "D"), ("dog", "N"), ("barks", "V")], [("dogs", "N"), ("bark", "V")]] * 2
+    y = [[(2, "det"), (3, "nsubj"), (0, "root")], [(2, "nsubj"), (0, "root")]] * 2
+    parser, order = onepass.DependencyParser(n_features=2**12), np.random.default_rng(3).permutation(4)
+    found = trees_on_the_way(parser, X[0], [1, 4], (X, y), 3).measure()
+    for n, heads in zip((1, 4), found["heads"], strict=True):
+        model = clone(parser).partial_fit([X[i] for i in order[:n]], [y[i] for i in order[:n]])
+        assert [head for head, _ in model.predict_one(X[0])] == heads
+
+
+def test_asides_are_written_beside_their_section(tmp_path: Path) -> None:
+    table, drawn = Table(["a"], [["1"], ["2"]], frozenset({(1, 0)})), style.figure(2, 2)
+    asides = [Aside("why", "Why?", "Because.", table), Aside("how", "How?", "Like that.", figure=drawn)]
+    section = Section("x", "X", ["About."], table, [{"a": 1}], drawn, asides=asides, command="c")
+    section.write(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"x.csv", "x.png", "x.md", "x-how.png"}
+    text = (tmp_path / "x.md").read_text()
+    assert "### Why?\n\nBecause.\n\n| a |\n| --- |\n| 1 |\n| **2** |\n" in text
+    assert "### How?\n\nLike that.\n\n![How?](x-how.png)\n" in text
+    assert section.html().count("data:image/png;base64,") == 2
 
 
 # --- the command ---

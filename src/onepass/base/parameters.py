@@ -25,7 +25,7 @@ NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 COUNT = Interval(Integral, 1, None, closed="left")
 
 # What constraints that are no intervals or options are called in docstrings.
-KINDS = {"boolean": "bool", "random_state": "int or RandomState", dict: "dict", callable: "function", None: "None"}
+KINDS = {"boolean": "bool", "random_state": "int or RandomState", dict: "dict", str: "str", callable: "function", None: "None"}
 
 NOTHING: Mapping[str, Any] = {
     "constraints": (),

@@ -34,6 +34,17 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Aside:
+    """A further question of an experiment, with a table, a picture or both; `name` is that of the picture."""
+
+    name: str
+    title: str
+    about: str
+    table: Table | None = None
+    figure: Any = None
+
+
+@dataclass(frozen=True)
 class Section:
     """One experiment's report.
 
@@ -51,6 +62,8 @@ class Section:
         The picture.
     searches : list of dict
         What parameter selection tried, and what it chose; empty if nothing was searched.
+    asides : list of Aside
+        What else was measured; their figures are among the records.
     command : str
         What writes it.
     """
@@ -62,46 +75,55 @@ class Section:
     records: list[dict[str, Any]]
     figure: Any
     searches: list[dict[str, Any]] = field(default_factory=list)
+    asides: list[Aside] = field(default_factory=list)
     command: str = ""
 
     def write(self, folder: Path) -> None:
-        """Write NAME.csv, NAME.png, NAME.md and, if there was a search, NAME-search.csv."""
+        """Write NAME.csv, NAME.png, NAME.md and, if there are any, NAME-search.csv and the pictures of asides, NAME-ASIDE.png."""
         folder.mkdir(parents=True, exist_ok=True)
         replace_file(folder / f"{self.name}.csv", csv_of(self.records))
-        replace_file(folder / f"{self.name}.png", self._picture(150))
+        replace_file(folder / f"{self.name}.png", _picture(self.figure, 150))
+        for aside in self._drawn:
+            replace_file(folder / f"{self.name}-{aside.name}.png", _picture(aside.figure, 150))
         if self.searches:
             replace_file(folder / f"{self.name}-search.csv", csv_of(self.searches))
         replace_file(folder / f"{self.name}.md", self.markdown().encode())
 
-    def _picture(self, dpi: int) -> bytes:
-        picture = io.BytesIO()
-        self.figure.savefig(picture, dpi=dpi, format="png")
-        return picture.getvalue()
+    @property
+    def _drawn(self) -> list[Aside]:
+        return [aside for aside in self.asides if aside.figure is not None]
 
     def markdown(self) -> str:
         """The section for a page of Markdown beside the files."""
-        head = [f"## {self.title}", "", *(line for paragraph in self.about for line in (paragraph, ""))]
-        table = [_row(self.table.header), _row(["---"] * len(self.table.header))]
-        for i, line in enumerate(self.table.lines):
-            table.append(_row([f"**{cell}**" if (i, j) in self.table.strong else cell for j, cell in enumerate(line)]))
+        lines = [f"## {self.title}", "", *(line for paragraph in self.about for line in (paragraph, ""))]
+        lines += [*table_markdown(self.table), "", f"![{self.title}]({self.name}.png)", ""]
+        for aside in self.asides:
+            lines += [f"### {aside.title}", "", aside.about, ""]
+            if aside.table is not None:
+                lines += [*table_markdown(aside.table), ""]
+            if aside.figure is not None:
+                lines += [f"![{aside.title}]({self.name}-{aside.name}.png)", ""]
         files = f"[{self.name}.csv]({self.name}.csv)"
         if self.searches:
             files += f", [{self.name}-search.csv]({self.name}-search.csv)"
-        origin = f"All figures: {files}. Written by `{self.command}`."
-        return "\n".join([*head, *table, "", f"![{self.title}]({self.name}.png)", "", origin, ""])
+        return "\n".join([*lines, f"All figures: {files}. Written by `{self.command}`.", ""])
 
     def html(self) -> str:
         """The section for the page that holds everything itself."""
-        source = base64.b64encode(self._picture(110)).decode()
         about = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in self.about)
         search = ""
         if self.searches:
             lines = [[str(value) for value in record.values()] for record in self.searches]
             tried = table_html(Table(list(self.searches[0]), lines))
             search = f"<details><summary>The search for parameters: {len(lines):,} candidates</summary>{tried}</details>"
+        asides = ""
+        for aside in self.asides:
+            asides += f"<h3>{escape(aside.title)}</h3><p>{escape(aside.about)}</p>"
+            asides += "" if aside.table is None else table_html(aside.table)
+            asides += "" if aside.figure is None else image_html(aside.figure, aside.title)
         return (
             f'<section id="{self.name}"><h2>{escape(self.title)}</h2>{about}{table_html(self.table)}'
-            f'<img src="data:image/png;base64,{source}" alt="{escape(self.title)}">{search}</section>'
+            f"{image_html(self.figure, self.title)}{search}{asides}</section>"
         )
 
 
@@ -149,6 +171,20 @@ def table_html(table: Table) -> str:
     return f'<div class="table"><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'
 
 
+def table_markdown(table: Table) -> list[str]:
+    """The lines of a table in Markdown."""
+    lines = [_row(table.header), _row(["---"] * len(table.header))]
+    for i, line in enumerate(table.lines):
+        lines.append(_row([f"**{cell}**" if (i, j) in table.strong else cell for j, cell in enumerate(line)]))
+    return lines
+
+
+def image_html(figure: Any, title: str) -> str:
+    """A picture in HTML, which is part of the page."""
+    source = base64.b64encode(_picture(figure, 110)).decode()
+    return f'<img src="data:image/png;base64,{source}" alt="{escape(title)}">'
+
+
 def csv_of(records: Sequence[Mapping[str, Any]]) -> bytes:
     """One line a record."""
     text = io.StringIO(newline="")
@@ -156,6 +192,12 @@ def csv_of(records: Sequence[Mapping[str, Any]]) -> bytes:
     writer.writeheader()
     writer.writerows(records)
     return text.getvalue().encode()
+
+
+def _picture(figure: Any, dpi: int) -> bytes:
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=dpi, format="png")
+    return picture.getvalue()
 
 
 def _row(cells: Sequence[str]) -> str:
