@@ -132,6 +132,22 @@ def test_bad_lines_are_named_or_left_out(chunk: int, monkeypatch: pytest.MonkeyP
     assert [note.split(":")[0] for note in notes] == ["left out the open file, line 102", "left out the open file, line 103"]
 
 
+@pytest.mark.parametrize("line", [2, 30, 150])
+def test_a_slip_does_not_make_a_category_of_a_number(line: int) -> None:
+    """Also where it is in the first block, by which types are decided; rare values of a category are none, nor are odd labels."""
+    rows = [f"{t / 8},{'x' if t % 50 == 0 else t},{t % 7 or 'none'}" for t in range(200)]
+    rows[line - 2] = "1.5o,2,3"
+    text = "\n".join(["a,b,y", *rows])
+    with pytest.raises(ValueError, match=rf"line {line}: the value of 'a' is '1.5o', and the column holds numbers so far"):
+        read(text)
+    X, y, _, notes = read(text, skip_bad=1)
+    assert len(X) == len(y) == 199
+    assert {type(x["a"]) for x in X} == {float}
+    assert {type(x["b"]) for x in X} == {str}
+    assert [note.split(":")[0] for note in notes] == [f"left out the open file, line {line}"]
+    assert {type(x["a"]) for x in read(text, text=["a"])[0]} == {str}
+
+
 def test_a_column_may_be_read_as_text() -> None:
     X, _, _, _ = read("a,b,y\n1,2,0\n1,3,1\n", text=["b"])
     assert X == [{"a": 1.0, "b": "2"}, {"a": 1.0, "b": "3"}]

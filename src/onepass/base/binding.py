@@ -69,7 +69,7 @@ class Bound:
         self._read: ReadRaw | None = None
         self._takes_holes = False
         self._answers = self._takes_dicts = state.classes is None or bool(labels)  # else every example needs a closer look
-        self._enter_by(state, ignores_new=not state.foresees)
+        self._enter_by(state, "look" if state.foresees else "blank")
 
     def _averaging(self, learner: Any, state: State) -> dict[str, Any]:
         """The arrays as the rule sees them, where there is an average beside them."""
@@ -96,9 +96,10 @@ class Bound:
             self.average = Strided(learner._loop_record(state, means), arrays["clock"], BLEND_EVERY)
         return arrays
 
-    def _enter_by(self, entrance: State, *, ignores_new: bool) -> None:
-        """Take single examples with the features of this state; whether a prediction leaves out those that are new."""
-        self._entrance, self._ignores_new = entrance, ignores_new
+    def _enter_by(self, entrance: State, new: str) -> None:
+        """Take single examples with the features of this state; what a prediction does about those that are new (see `places`), if
+        they may come: else they are left out."""
+        self._entrance, self._new = entrance, new if entrance.grow_features else "drop"
         self._shape = (entrance.n_features if self._answers else -1,)
         self._last: Places | None = None
 
@@ -110,7 +111,7 @@ class Bound:
     def wider(self, state: State) -> Bound:
         """The binding of a state that has more features in the same arrays."""
         other = self._like(state=state)
-        other._enter_by(state, ignores_new=not state.foresees)
+        other._enter_by(state, "look" if state.foresees else "blank")
         return other
 
     def behind(
@@ -133,7 +134,7 @@ class Bound:
         if read is not None and not takes:
             return None
         other = self._like(_chain=chain, _dense=None, _sparse=None, _read=read, _takes_holes=holes, _takes_dicts=takes)
-        other._enter_by(entrance, ignores_new=not entrance.grow_features)
+        other._enter_by(entrance, "look")
         return other
 
     def run(self, rows: Any, width: int, targets: Array, gate: Any, scores: Array) -> int:
@@ -197,12 +198,13 @@ class Bound:
             return None
         last = self._last
         if last is None or last[0] != [*x]:
-            entrance = self._entrance
-            ignore_new = self._ignores_new if share is self.none else not entrance.grow_features
-            last = places(entrance.names, entrance.n_features, x, ignore_new, self.dtype, self._takes_holes)
+            entrance, new = self._entrance, self._new
+            if share is not self.none and new != "drop":
+                new = "look"
+            last = places(entrance.names, entrance.n_features, x, new, self.dtype, self._takes_holes)
             if last is None:
                 return None
-            if len(last[2]) == len(x):  # a dict with features that are not known is not worth remembering
+            if last[0]:  # a dict with features that are not known is not worth remembering
                 self._last = last
         _, indptr, indices, order, pack = last
         given = [nan if value is None else value for value in x.values()] if self._takes_holes else x.values()

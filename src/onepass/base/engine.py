@@ -169,7 +169,7 @@ class Engine(Estimator):
 
     def _scores(self, X: Any, state: State) -> Array:
         """The scores of each row by a state, (n, width); NaN while there are no two labels to tell apart."""
-        rows = self._rows(X, state)
+        rows = self._rows_to_score(X, state)
         scores = np.empty((rows.n, self._width(state)), state.dtype)
         bound = self._bind_for(rows.width, state)
         for start, stop in rows.blocks():
@@ -180,6 +180,20 @@ class Engine(Estimator):
         if state.undecided:
             scores[:] = np.nan
         return scores
+
+    def _rows_to_score(self, X: Any, state: State) -> Rows:
+        """Rows as they will be learned from, to the bit, though features that are new count for nothing."""
+        if not state.grow_features or state.foresees:
+            return self._rows(X, state)
+        if are_named(X):
+            rows = self._named_rows(X, state, grow=True)[0]
+        else:
+            rows = rows_of(X, self, fitted=True)
+            if rows.hashed and state.buckets is not None:
+                rows = self._hashed_rows(rows, state, state.buckets, grow=True)[0]
+            elif rows.width <= state.n_features:
+                return self._rows(rows, state)
+        return rows.with_blanks(state.n_features)
 
     def _bind_for(self, width: int, state: State) -> Bound:
         """The binding for a prediction on so many features, of which a growing model may not have seen all."""

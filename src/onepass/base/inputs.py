@@ -152,6 +152,18 @@ class Rows:
         data = self.data[:, :width]
         return from_csr(data) if self.sparse else Rows(data)
 
+    def with_blanks(self, width: int) -> Rows:
+        """The first columns only. Each entry beyond is a 0 in one of them: sums are taken in parts, by the length of a row, and round
+        as they will when what is new is known."""
+        if not self.sparse or self.width <= width:
+            return self  # what sums dense rows sees to it that there are weights of 0
+        if width == 0:
+            return self.narrowed(0)
+        rows = self.checked()
+        beyond = rows._indices >= width
+        indices = np.where(beyond, rows._indices.dtype.type(width - 1), rows._indices)
+        return Rows(np.where(beyond, rows._values.dtype.type(0), rows._values), (rows._indptr, indices, width), sound=True)
+
     def blank(self, times: int = 1) -> Any:
         """An array for new numbers in the places of the old ones, so many in the place of each."""
         return np.empty((*self._values.shape[:-1], times * self._values.shape[-1]), self.dtype)
@@ -341,8 +353,8 @@ def rows_by_name(
     return Rows(np.array(values, float), csr, sound=True, named=True), list(newcomers)
 
 
-# The names, indptr and indices of a row, the order of its values, and a function that packs them into bytes. It takes numbers only,
-# where numpy would also read a number from a text.
+# The names of a row, unless some of them are new, its indptr and indices, the order of its values, and a function that packs them into
+# bytes. It takes numbers only, where numpy would also read a number from a text.
 Places = tuple[list[str], Any, Any, Any, Callable[..., bytes]]
 
 
@@ -350,25 +362,29 @@ NUMBERS = {float, int, bool, np.float64}
 
 
 def places(
-    names: Names | None, n: int, x: dict[str, Any], ignore_new: bool, dtype: np.dtype[Any], missing: bool = False
+    names: Names | None, n: int, x: dict[str, Any], new: str, dtype: np.dtype[Any], missing: bool = False
 ) -> Places | None:
     """The places of a dict's features among the first n, good for every dict with the same keys in the same order; None if it needs a
-    closer look. Whether values may be `missing`."""
+    closer look. What becomes of those that are new: they need one ("look"), are left out ("drop") or 0 (see `Rows.with_blanks`).
+    Whether values may be `missing`."""
     values = [value for value in x.values() if value is not None] if missing else x.values()
     if names is None or not ({*map(type, values)} <= NUMBERS or all(isinstance(value, float | int) for value in values)):
         return None
     found = names.places(x, n)
-    new = None in found
-    if new and not (ignore_new and all(isinstance(name, str) for name in x)):
+    some_new = None in found
+    if some_new and (new == "look" or not all(isinstance(name, str) for name in x)):
         return None
     known = [(j, position) for position, j in enumerate(found) if j is not None]
     ascending = sorted(known)
-    order = np.array([position for _, position in ascending], np.intp) if new or ascending != known else None
-    indptr, pack = _packing(len(known), len(x), dtype.char)
-    return list(x), indptr, np.array([j for j, _ in ascending], np.int32), order, pack
+    if n and new == "blank":
+        ascending += [(n - 1, len(x))] * (len(x) - len(known))
+    order = np.array([position for _, position in ascending], np.intp) if some_new or ascending != known else None
+    indptr, pack = _packing(len(ascending), len(x), dtype.char, some_new)
+    return [] if some_new else list(x), indptr, np.array([j for j, _ in ascending], np.int32), order, pack
 
 
 @lru_cache(1024)
-def _packing(entries: int, numbers: int, kind: str) -> tuple[Any, Callable[..., bytes]]:
-    """The bounds of a row of so many entries, and the function that packs so many numbers."""
-    return readonly(np.array([0, entries], np.int32)), Struct(f"{numbers}{kind}").pack
+def _packing(entries: int, numbers: int, kind: str, zero: bool) -> tuple[Any, Callable[..., bytes]]:
+    """The bounds of a row of so many entries, and the function that packs so many numbers, and a 0 if there are entries for it."""
+    padding = f"{np.dtype(kind).itemsize}x" if zero else ""
+    return readonly(np.array([0, entries], np.int32)), Struct(f"{numbers}{kind}{padding}").pack

@@ -24,7 +24,7 @@ Before = namedtuple("Before", "stage rest")
 End = namedtuple("End", "bias")
 
 # Where columns are hashes, an entry of each that is known has a number in between; those that are not need a closer look, unless they
-# count for nothing.
+# count for nothing: then they are 0, at the end (see `Rows.with_blanks`).
 Numbering = namedtuple("Numbering", "slots order known foresees rest")
 
 # Behind a stage that brings features, there may be some that the learner does not know: they count for nothing, unless it foresees what
@@ -142,6 +142,15 @@ def _(stages: Any, model: Any, average: Any, X: Any, y: Any, gate: Any, scores: 
     return done
 
 
+@routine
+def blanks(indices: Any, values: Any, used: Any, known: Any) -> Any:
+    """The rest of the entries as zeros, in the last of the columns that are known, if there are any; how many there are then."""
+    if known == 0:
+        return used
+    indices[used:], values[used:] = known - 1, 0
+    return len(indices)
+
+
 @through.form(Numbering)
 def _(stages: Any, model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count: Any) -> Any:
     out, used = room(len(X.indices)), 0
@@ -153,7 +162,8 @@ def _(stages: Any, model: Any, average: Any, X: Any, y: Any, gate: Any, scores: 
             used += 1
         elif stages.foresees or gate.every > 0:
             return 0
-    indptr[1] = add_up(indices[:used], values[:used])
+    add_up(indices[:used], values[:used])
+    indptr[1] = used = blanks(indices, values, used, stages.known)
     row = SparseRows(lent(indptr), lent(indices[:used]), lent(values[:used]), X.bias)
     done = through(stages.rest, model, average, row, y, gate, scores, count)
     keep_alive(out)
@@ -165,13 +175,17 @@ def _(stages: Any, model: Any, average: Any, X: Any, y: Any, gate: Any, scores: 
     known = len(X.indices)
     while known > 0 and X.indices[known - 1] >= stages.known:
         known -= 1
-    if known < len(X.indices) and (stages.foresees or gate.every > 0):
+    if known == len(X.indices):
+        return through(stages.rest, model, average, X, y, gate, scores, count)
+    if stages.foresees or gate.every > 0:
         return 0
-    indptr = np.zeros(2, np.int32)
-    indptr[1] = known
-    row = SparseRows(lent(indptr), lent(X.indices[:known]), lent(X.values[:known]), X.bias)
+    out = room(len(X.indices))
+    indptr, indices, values = borrowed(out)
+    indices[:known], values[:known] = X.indices[:known], X.values[:known]
+    indptr[1] = used = blanks(indices, values, known, stages.known)
+    row = SparseRows(lent(indptr), lent(indices[:used]), lent(values[:used]), X.bias)
     done = through(stages.rest, model, average, row, y, gate, scores, count)
-    keep_alive(indptr)
+    keep_alive(out)
     return done
 
 

@@ -27,6 +27,7 @@ ALL = 2**62
 TEXT = (nw.String, nw.Categorical, nw.Enum)
 BATCH = 8192  # rows of Parquet that Arrow reads at a time, whatever the size of chunks: what damage it sees depends on that
 MISSING = ("error", "keep", "skip")
+TELLING, SLIPS = 20, 100  # a column of so many values is one of numbers if but one of them, or one in so many, is none
 WIDEST = 1 << 15  # columns of CSV: Arrow takes up to 25 kB for each, whatever is in it
 
 
@@ -302,6 +303,22 @@ class Csv:
             ),
         )
 
+    def mistyped(self, table: Any) -> list[str]:
+        """The columns of strings that are numbers but for a slip here and there: to take them for categories would lose them all."""
+        strings = [field.name for field in table.schema if field.type == self._arrow.string() and field.name not in self._text]
+        return [name for name in strings if self._are_numbers(table.column(name).drop_null().to_pylist())]
+
+    def _are_numbers(self, values: list[str]) -> bool:
+        slips = 0
+        for value in values if len(values) >= TELLING else ():
+            try:
+                float(value.replace(self._point, "."))
+            except ValueError:
+                slips += 1
+                if slips > max(1, len(values) // SLIPS):
+                    return False
+        return len(values) >= TELLING
+
     def complaint(self, error: str) -> str:
         """What Arrow says, in words that help."""
         told = re.search(r"In CSV column #(\d+): .*error to (\w+): invalid value '(.*)'", error, re.DOTALL)
@@ -331,6 +348,10 @@ class Json:
 
     def look(self, sample: bytes) -> None:
         """There is nothing to guess."""
+
+    def mistyped(self, table: Any) -> list[str]:
+        """A string is said to be one."""
+        return []
 
     def complaint(self, error: str) -> str:
         return error
@@ -435,13 +456,17 @@ def _decide(form: Csv | Json, part: _Part, choose: Choose, bad: Bad) -> tuple[Co
     """The columns, and the types to read all of the file with, as the first block shows them."""
     arrow = _arrow("lib", part.name)
     types = _arrow("types", part.name)
-    found = {field.name: field.type for field in _first_table(form, part, bad.allowed).schema}
+    table = _first_table(form, part, bad.allowed)
+    found = {field.name: field.type for field in table.schema}
     for column, kind in found.items():
         if types.is_temporal(kind):  # a string that looks like a date
             found[column] = arrow.string()
         elif types.is_null(kind):
             found[column] = arrow.float64()
     columns = choose(nw.from_native(arrow.schema(found.items()).empty_table(), eager_only=True).schema, form.unnamed)
+    if mistyped := {column: arrow.float64() for column in form.mistyped(table) if column != columns.label}:
+        found |= mistyped  # a slip is then named, or left out, like one that comes later
+        columns = choose(nw.from_native(arrow.schema(found.items()).empty_table(), eager_only=True).schema, form.unnamed)
     wanted = {column: found[column] for column in columns.wanted}
     for column, kind in wanted.items():
         if types.is_integer(kind) and (column != columns.label or columns.task == "regression"):
