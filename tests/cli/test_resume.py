@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 import onepass
+from onepass.base import saving
 from onepass.cli import main
 from onepass.cli.origin import added
 
@@ -191,3 +194,26 @@ def test_encoded_columns_go_on_to_the_same_bits(label: str, tmp_path: Path) -> N
     assert [str(model.predict_one(row)) for row in rows] == predicted
     assert "leave --encode out" in run("learn", path, "--resume", tmp_path / "part", "--encode", "id").output
     assert "'nothing'" in run("learn", path, "--encode", "nothing").output
+
+
+@pytest.mark.parametrize("checkpoint", [False, True], ids=["at the end", "on the way"])
+def test_what_was_learned_outlives_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkpoint: bool) -> None:
+    write, spare = saving.replace_file, tmp_path / "spare"
+
+    def full(path: Path, content: bytes) -> None:
+        if path.parent != spare:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        write(path, content)
+
+    spare.mkdir()
+    (tmp_path / "data.csv").write_text("".join(lines(40_000)))
+    good("learn", tmp_path / "data.csv", "--save", tmp_path / "whole")
+    monkeypatch.setattr(tempfile, "tempdir", str(spare))
+    monkeypatch.setattr(saving, "replace_file", full)
+    options = ["--checkpoint", "0.001s"] if checkpoint else []
+    done = run("learn", tmp_path / "data.csv", "--save", tmp_path / "model", *options)
+    (saved,) = spare.iterdir()
+    assert done.exit_code == 1
+    assert f"model: No space left on device (what was learned from the 40,000 examples before is in {saved})" in done.output
+    assert ("learning goes on" in done.output) == checkpoint
+    assert content(saved) == content(tmp_path / "whole")

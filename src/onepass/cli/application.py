@@ -67,9 +67,10 @@ def _message(error: Exception) -> str:
     if isinstance(error, click.ClickException):
         return error.format_message()
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{os.fsdecode(error.filename)}: {error.strerror}"
-    text = " ".join([str(error) or type(error).__name__, *getattr(error, "__notes__", [])])
-    return " ".join(text.split())
+        text = f"{os.fsdecode(error.filename)}: {error.strerror}"
+    else:
+        text = str(error) or type(error).__name__
+    return " ".join(" ".join([text, *getattr(error, "__notes__", [])]).split())
 
 
 verbose = click.option(

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import math
+import os
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from time import perf_counter
@@ -209,17 +212,17 @@ def learn(
         with terminal() as display:
             watched = _Watched(chain([first], chunks), stream, display)
 
-            def save_now() -> None:
-                assert save is not None
-                model.save(save, {**model.metadata, "origin": _origin(watched, stream, options, head, before, origin)})
+            def save_to(path: Path) -> None:
+                model.save(path, {**model.metadata, "origin": _origin(watched, stream, options, head, before, origin)})
 
-            with _saving_on_error(watched, save, save_now), watched.saved_every(checkpoint, save_now):
-                result = evaluate.prequential(
-                    model, watched, wanted, drift=detector, on_drift=on_drift, callback=watched.report
-                )
-                watched.report(result.n, result.metrics)
-        if save is not None:
-            save_now()
+            with _saving_on_error(watched, save, save_to):
+                with watched.saved_every(checkpoint, save, save_to):
+                    result = evaluate.prequential(
+                        model, watched, wanted, drift=detector, on_drift=on_drift, callback=watched.report
+                    )
+                    watched.report(result.n, result.metrics)
+                if save is not None:
+                    save_to(save)
         if apart := not_added(origin.get("metrics", {}), result.metrics):
             click.echo(
                 f"onepass: {' and '.join(apart)} of all rows can't be told from that of the rows before and that of these {result.n:,}:"
@@ -321,17 +324,25 @@ class Interruptions:
 
 
 @contextmanager
-def _saving_on_error(watched: _Watched, path: Path | None, save: Callable[[], None]) -> Iterator[None]:
-    """If the data can't be read to its end, save what was learned from the rows before, and let the error say so."""
+def _saving_on_error(watched: _Watched, path: Path | None, save_to: Callable[[Path], None]) -> Iterator[None]:
+    """If the data can't be read to its end, or the model can't be written, save what was learned, and let the error say where: if
+    not where it belongs, as its disk may be full, then in the folder for temporary files."""
     try:
         yield
     except Exception as error:
         if path is not None and watched.examples:
-            try:
-                save()
-                error.add_note(f"(what was learned from the {watched.examples:,} examples before is in {path})")
-            except OSError as failure:
-                error.add_note(f"(what was learned from the {watched.examples:,} examples before can't be saved: {failure})")
+            learned = f"what was learned from the {watched.examples:,} examples before"
+            failures = []
+            for place in (path, Path(tempfile.gettempdir(), f"{path.name}.{os.getpid()}")):
+                try:
+                    save_to(place)
+                except OSError as failure:
+                    failures.append(failure)
+                else:
+                    error.add_note(f"({learned} is in {place})")
+                    break
+            else:
+                error.add_note(f"({learned} can't be saved: {path}: {failures[0].strerror})")
         raise
 
 
@@ -345,9 +356,9 @@ class _Watched:
         self._saved, self._due, self._idle = 0, False, False
 
     @contextmanager
-    def saved_every(self, seconds: float | None, save: Callable[[], None]) -> Iterator[None]:
+    def saved_every(self, seconds: float | None, path: Path | None, save_to: Callable[[Path], None]) -> Iterator[None]:
         """Save whenever so much time has passed: after the chunk at hand, or at once while the next is waited for."""
-        if seconds is None:
+        if seconds is None or path is None:
             yield
             return
 
@@ -356,7 +367,7 @@ class _Watched:
             if self._idle:
                 self._save_if_due()
 
-        self._save = save
+        self._save = partial(save_to, path)
         before = signal.signal(signal.SIGALRM, note)
         signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
         try:
@@ -367,8 +378,15 @@ class _Watched:
 
     def _save_if_due(self) -> None:
         if self._due and self.examples > self._saved:
-            self._saved, self._due = self.examples, False
-            self._save()
+            self._due = False
+            try:
+                self._save()
+            except OSError as error:  # there may be room again at the next
+                click.echo(
+                    f"onepass: no checkpoint after {self.examples:,} examples ({error.strerror}); learning goes on", err=True
+                )
+                return
+            self._saved = self.examples
             log.info("checkpoint after %d examples", self.examples)
 
     def __iter__(self) -> Iterator[Any]:
