@@ -13,12 +13,14 @@ api = import_module("mypy.api")
 CACHE = str(Path(__file__).parents[1] / ".mypy_cache" / "snippet")  # to read all anew takes 10 s
 
 SNIPPET = """
-from onepass import ActiveLearner, Imputer, {names}, pipeline
+from onepass import ActiveLearner, Imputer, Reranker, {names}, pipeline
 
 PAClassifier(C=3)
 PAClassifier(0.5, "II", average=True, fit_intercept=False, classes=["no", "yes"])
 pipeline(Imputer(fill=0.0), PAMORegressor(random_state=0)).fit([[1.0]], [2.0])
+Reranker("AROW", 0.5)
 PAClassifier(c=3)  # unknown
+Reranker(fit_intercept=True)  # it has none
 PAClassifier(C=[3])  # of the wrong type
 Imputer(fil=0.0)  # unknown
 ActiveLearner(PAClassifier(), delt=1.0)  # unknown

@@ -70,7 +70,7 @@ def parameter(
     return field(default=default, metadata={**said, "matters": matters or bool(cautious), "cautious": cautious})
 
 
-@dataclass_transform(eq_default=False)
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
 def parametric(cls: type[T]) -> type[T]:
     """Make a class a dataclass whose fields are its parameters, and complete its docstring.
 

@@ -29,9 +29,8 @@ ORDERS = 3  # of the data, at most
 FOLDS = 10
 STARTS = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1)  # how much of the first pass was seen when its test error is measured
 BUDGET = 200
-# What keeps vectors on a budget: what comes when it is full goes to the nearest of them, so that a vector that comes again takes no
-# place. Its kernel, x.z + 1, has a constant, too.
-KEEPS = BudgetPA(kernel="poly", degree=1, gamma=1.0, coef0=1.0, budget=BUDGET, strategy="nearest", average=True)
+# What keeps vectors on a budget: what goes is projected onto all that stay. Its kernel, x.z + 1, has a constant, too.
+KEEPS = BudgetPA(kernel="poly", degree=1, gamma=1.0, coef0=1.0, budget=BUDGET, strategy="projecting", average=True)
 
 TAGS: dict[str, Record] = {
     "margin rescaling": {},
@@ -45,6 +44,7 @@ TREES: dict[str, Record] = {
     "margin rescaling": {},
     "prediction-based PA": {"update": "prediction"},
     "perceptron": {"rule": "perceptron", "update": "prediction"},
+    "5-best MIRA": {"update": "prediction", "rivals": 5},
 }
 
 SURE = 800  # sentences, for how sure their tags are
@@ -92,7 +92,7 @@ def of_counts(stage: Any) -> dict[str, Any]:
     return {
         "PA-I, averaged": pipeline(stage, PAClassifier(average=True)),
         "AROW": pipeline(stage, AROWClassifier()),
-        f"BPA-NN, B = {BUDGET}": pipeline(clone(stage), clone(KEEPS)),
+        f"BPA-P, B = {BUDGET}": pipeline(clone(stage), clone(KEEPS)),
     }
 
 
