@@ -87,6 +87,21 @@ def test_golden(name: str, storage: Any) -> None:
         np.testing.assert_allclose(layer, joined(expected), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.plain
+@pytest.mark.parametrize("name", ["hinge_relu_pa1", "softmax_relu_adagrad", "softmax_relu_adam"])
+def test_single_precision_follows(name: str) -> None:
+    run = golden("backprop.json")["runs"][name]
+    double = started(run)
+    X, y = np.array(run["X"], np.float32), np.ravel(run["y"])
+    model = OnlineMLPClassifier(**double.get_params()).partial_fit(X[:1], y[:1], classes=np.unique(y), sample_weight=[0.0])
+    put(model, run["first"])
+    scores = model.test_then_train(X, y)
+    assert scores.dtype == model._state.arrays["A"].dtype == np.float32
+    np.testing.assert_allclose(scores, run["outputs_before"], rtol=0, atol=1e-4)
+    for layer, expected in zip(model.layers_, run["final"], strict=True):
+        np.testing.assert_allclose(layer, joined(expected), rtol=0, atol=1e-4)
+
+
 # --- the slide: output units have a function, too, and targets are vectors of numbers ---
 
 Vector = namedtuple("Vector", "none")
