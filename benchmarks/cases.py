@@ -333,7 +333,7 @@ def large_pamo() -> list[Result]:
 
 def network() -> list[Result]:
     """One hidden layer of 100 units. Products with its weights and a step of all of them are the least that there is to do; few
-    features show what a call costs."""
+    features show what a call costs. Sparse rows, a few at a call, show what many features cost that they lack."""
     rng = np.random.default_rng(0)
     n, few = 4000, 200
     wide, narrow, y = rng.normal(size=(n, 254)), rng.normal(size=(n, 8)), rng.choice([-1, 1], n)
@@ -351,12 +351,28 @@ def network() -> list[Result]:
         for t in range(few):
             peer.partial_fit(narrow[t : t + 1], y[t : t + 1])
 
+    def sparse(features: int) -> Any:
+        X = sp.random_array((100, features), density=15 / features, rng=rng, format="csr")
+        model = onepass.OnlineMLPClassifier(100, "relu", random_state=0).partial_fit(X, y[:100], classes=[-1, 1])
+        return lambda: model.partial_fit(X, y[:100])
+
+    hedge = onepass.HedgeBackprop(random_state=0).partial_fit(narrow[:10], y[:10], classes=[-1, 1])
     learn, least, quick = best(lambda: relu.partial_fit(wide, y), products, lambda: ours.partial_fit(narrow, y), repeats=9)
-    (theirs,) = best(row_by_row, repeats=3)
+    (theirs, deep, few_features, many_features) = best(
+        row_by_row, lambda: hedge.partial_fit(narrow, y), sparse(1000), sparse(100_000), repeats=3
+    )
     speed, small = f"{n / learn:,.0f} examples/s, all updating", f"{n / quick:,.0f} examples/s"
     return [
         Result("MLP 100, ReLU, d=254", speed, least / learn, 0.8, f"BLAS gemv + ger, {n / least:,.0f}/s"),
         Result("MLP 100, tanh, d=8", small, n / quick * theirs / few, 500, f"scikit-learn row by row, {few / theirs:,.0f}/s"),
+        Result("HBP 5 x 100, tanh, d=8", f"{n / deep:,.0f} examples/s", None, None, ""),
+        Result(
+            "MLP 100, ReLU, CSR 100 x 15 of 100,000",
+            f"{100 / many_features:,.0f} examples/s",
+            few_features / many_features,
+            None,
+            f"15 of 1,000, {100 / few_features:,.0f}/s",
+        ),
     ]
 
 

@@ -15,13 +15,14 @@ from click.testing import CliRunner
 from sklearn.base import clone
 
 import onepass
-from onepass import PAMOClassifier, evaluate
+from onepass import HedgeBackprop, OnlineMLPClassifier, PAMOClassifier, evaluate
 from onepass.cli import main
 from onepass.cli.reproduce import NAMES
 from onepass.experiments import EXPERIMENTS, Cells, Lab
 from onepass.experiments.cells import Task
 from onepass.experiments.lab import Problem, equalised
-from onepass.experiments.published import MISTAKE_RATE, PEERS, TEST_ERROR
+from onepass.experiments.neural import drawn, streamed
+from onepass.experiments.published import DEPTHS, MISTAKE_RATE, ODL, PEERS, TEST_ERROR
 from onepass.experiments.report import Aside, Section, Table
 from onepass.experiments.structures import Part, asking, choosing, learning, lists_of, sureness, trees_on_the_way
 from onepass.experiments.tables import SIZES, needs_scaling, reached, rows
@@ -76,6 +77,12 @@ def test_figures_of_mstparser_are_those_of_its_runs() -> None:
     assert PEERS["ewt-trees"][1] == pytest.approx([100 * run["uas"] for run in (first, last)])
     (lithuanian,) = [run for run in others if run["train"] == "alksnis-train" and run["decoder"] == "projective"]
     assert PEERS["alksnis-trees"][1] == (None, pytest.approx(100 * lithuanian["uas"]))
+
+
+def test_figures_by_depth_agree_with_the_table() -> None:
+    plain, hedged = DEPTHS.values()
+    assert {count: ODL[f"BP-{count}"]["Higgs"] for count in (2, 4, 20)} == {count: plain[count] for count in (2, 4, 20)}
+    assert hedged[20] == ODL["HBP-20"]["Higgs"]
 
 
 def test_pamo_has_the_sizes_of_the_paper() -> None:
@@ -197,6 +204,32 @@ def test_a_task_gives_the_same_each_time(tmp_path: Path) -> None:
     for model in (PAMOClassifier(4), onepass.pipeline(onepass.StandardScaler(), PAMOClassifier(4))):
         task = lab.one_pass(model, Problem("sea", X, y), None)
         assert task.measure() == task.measure() == lab.one_pass(model, Problem("sea", X, y), None).measure()
+
+
+def test_a_stream_is_predicted_before_it_is_learned() -> None:
+    """The error is that of `prequential`, and the shares at the end are the model's."""
+    problem = drawn("deep", 600)
+    model = onepass.pipeline(onepass.StandardScaler(), HedgeBackprop((8, 8), random_state=0))
+    found = streamed(HedgeBackprop((8, 8)), problem).measure()
+    result = evaluate.prequential(model, (problem.X, problem.y), "mistake_rate", classes=[0, 1])
+    assert found["error"] == pytest.approx(100 * result.metrics["mistake_rate"])
+    assert found["shares"][-1] == np.round(model.learner.shares_, 4).tolist()
+    assert found["at"][-1] == 600
+
+
+def test_a_stream_that_diverges_has_no_error() -> None:
+    model = OnlineMLPClassifier(8, "relu", step="sgd", rate=1e30)
+    assert np.isnan(streamed(model, drawn("deep", 300)).measure()["error"])
+
+
+def test_labels_that_change_do_so_in_the_second_third() -> None:
+    still, changing = drawn("deep", 900), drawn("drift", 900)
+    assert np.array_equal(still.X, changing.X)
+    differ = still.y != changing.y
+    assert 0.2 < differ[300:600].mean() < 0.8
+    assert not differ[:300].any()
+    assert not differ[600:].any()
+    assert still.y.mean() == 0.5
 
 
 def test_other_data_of_the_same_name_is_measured_anew(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from onepass.base.estimator import Estimator, are_named
 from onepass.base.inputs import Rows, rows_of
 from onepass.base.knowledge import Door, Start, no_labels
 from onepass.base.labels import Coded, check_labels
-from onepass.base.state import Array, State
+from onepass.base.state import Array, Kept, State
 from onepass.base.writing import guarded, in_place, while_true
 from onepass.compiled.gates import Active
 from onepass.compiled.loop import Weights
@@ -76,7 +76,11 @@ class Engine(Estimator):
         return False
 
     def _fails_late(self) -> bool:
-        """Whether a row may be refused that looks sound, so that only a copy of the state, however large, can undo a pass."""
+        """Whether a row may be refused that looks sound, so that only what was set aside can undo the rows before it."""
+        return False
+
+    def _keeps_to_features(self) -> bool:
+        """Whether a row changes only numbers of features that it has, in all arrays that have an axis for features."""
         return False
 
     def _enlarged(self, state: State) -> State | None:
@@ -305,18 +309,25 @@ class Engine(Estimator):
 
     def _guarded_pass(self, rows: Rows, newcomers: Any, target: Any, weights: Array | None, pieces: Pieces | None) -> None:
         """Run the pass so that an error leaves no trace: by a copy of the state where that is small or smaller than the data, else
-        by looking at the data first."""
-        state = self._writable()
-        copies = state.nbytes <= max(rows.nbytes, COPIED_ALWAYS) or self._fails_late()
+        by looking at the data first. Where that is not enough, what sparse rows may change is set aside."""
+        state, kept = self._writable(), Kept()
+        copies = state.nbytes <= max(rows.nbytes, COPIED_ALWAYS)
         if not copies and self._shown is None:
             self._check_finite(rows, state.dtype)
             self._check_targets(state, target)
+            if rows.n > 1 and self._fails_late():  # one row is refused before it changes anything
+                rows = rows.checked()
+                copies = not (rows.sparse and self._keeps_to_features())
+                kept = Kept() if copies else state.kept(np.unique(rows.parts[1]))
 
         def learn() -> None:
             wide = state.widened(rows.width, newcomers) if rows.width > state.n_features else state
             self._run_pass(wide, rows, target, weights, pieces)
 
-        (guarded if copies or self._shown is not None else in_place)(learn, self)
+        if copies or self._shown is not None:
+            guarded(learn, self)
+        else:
+            in_place(learn, self, kept)
 
     def _check_targets(self, state: State, target: Any) -> None:
         if state.grow_classes:

@@ -75,6 +75,10 @@ class Field:
 SCALE = Field("one", start=1.0, exact=True)
 
 
+class Kept(list[tuple[Array, Any, Array]]):
+    """Numbers to go back to: arrays, places in them, and copies of what is there."""
+
+
 def no_steps() -> memoryview:
     """The counter of a state that nobody has written to: see `compiled/pulse.py`. Python counts in a view of it many times as
     quickly as in an array."""
@@ -186,6 +190,18 @@ class State:
     def set_aside(self) -> State:
         """A copy to go back to, or to look at while this one changes. It has the same writer, and shares the names."""
         return self._but(arrays={name: array.copy() for name, array in self.arrays.items()})
+
+    def kept(self, features: Array) -> Kept:
+        """The numbers that rows with these features may change, where they change none of other features."""
+        kept = Kept()
+        for name, array in self.arrays.items():
+            axes, place = self._axes(name), (...,)
+            if "features" in axes:
+                i = axes.index("features")
+                slots = np.append(0, features + 1)
+                place = (*[slice(None)] * i, slots[slots < array.shape[i]])
+            kept.append((array, place, array[place].copy()))
+        return kept
 
     def forgetful(self) -> State:
         """The state with its present weights, which are all that counts of its past."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import starmap, takewhile
 from operator import call, ior, is_, setitem
 from typing import Any, Self
@@ -103,12 +103,20 @@ def guarded(work: Callable[[], Any], *steps: Any) -> Any:
     return answer
 
 
-def in_place(work: Callable[[], Any], learner: Any) -> Any:
+def in_place(work: Callable[[], Any], learner: Any, kept: Iterable[tuple[Any, Any, Any]] = ()) -> Any:
     """What `work` gives, which may change the numbers of a learner whose state is too large to be copied. Readers are told: its pulse
-    is odd, and so is that of every larger state that it becomes."""
+    is odd, and so is that of every larger state that it becomes. If it raises, what was `kept` (arrays, places in them, and what
+    was there) is put back."""
+    back: list[tuple[Any, ...]] = [(setitem, *part) for part in kept]
+    if back:
+        back.append((ior, vars(learner), {"_bound": None, "_state": learner._state}))
+    undo = starmap(call, back)
     try:
         learner._state.pulse[0] |= 1
         return work()
+    except BaseException:
+        _ = [*undo]  # as above
+        raise
     finally:
         learner._state.pulse[0] += learner._state.pulse[0] % 2  # not a call either
 

@@ -13,7 +13,7 @@ from onepass import __version__
 from onepass.cli.options import Target
 from onepass.cli.output import show
 
-NAMES = ("table1", "table2", "fig6", "fig7", "fig8", "fig9", "sugiyama", "budget", "active", "shifting", "structured")
+NAMES = ("table1", "table2", "fig6", "fig7", "fig8", "fig9", "sugiyama", "budget", "active", "shifting", "structured", "neural")
 
 
 class Folder(click.ParamType):
@@ -63,6 +63,7 @@ def reproduce(
     shifting   streams that drift               |
     active     accuracy against labels asked    | the study of active learning
     structured tags, names, trees, graphs       | CRFsuite, and SVMs with the same kernel
+    neural     steps, depth, hedged shares      | online deep learning
 
     Each writes NAME.csv, NAME.png, NAME.md and, where parameters were searched, NAME-search.csv; index.md shows all that DIR has.
     Measurements are kept in DIR/cells: an interrupted run continues where it stopped, and further permutations are added to those

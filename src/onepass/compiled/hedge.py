@@ -21,7 +21,7 @@ from onepass.compiled.average import at
 from onepass.compiled.compiler import routine
 from onepass.compiled.losses import judge
 from onepass.compiled.rows import sqnorm
-from onepass.compiled.rules import PASSIVE, TOO_LARGE, blend, combine, learn, score, scratch, seat
+from onepass.compiled.rules import PASSIVE, TOO_LARGE, blend, combine, learn, refuses, score, scratch, seat
 from onepass.compiled.verb import verb
 
 ETA, SPREAD = 0.5, 1e-4
@@ -121,10 +121,13 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
             return TOO_LARGE
         if m.size[0] + norm2 > 0:
             pace = (m.size[1] + 1) / (m.size[0] + norm2)
+    for i in range(len(m.shares)):
+        if refuses(candidate(m.model, i), x, y, part(s.parts, i)):
+            return TOO_LARGE
     moved = PASSIVE
     for i in range(len(m.shares)):
         step = learn(candidate(m.model, i), x, y, weight * pace, part(s.parts, i))
-        if step < PASSIVE:  # which x alone decides: no candidate before has moved
+        if step < PASSIVE:  # which x alone decides from here on: no candidate before has moved
             return step
         moved = max(moved, step)
     if len(m.size) > 0:

@@ -57,6 +57,15 @@ def learn(model: Any, x: Any, y: Any, weight: Any, s: Any) -> int:
     """One step on (x, y), after `score`. `weight` multiplies the loss term of the learner's optimisation problem."""
 
 
+def _never(model: Any, x: Any, y: Any, s: Any) -> Any:
+    return False
+
+
+@verb(0, otherwise=_never)
+def refuses(model: Any, x: Any, y: Any, s: Any) -> Any:
+    """Whether `learn`, after `score`, would refuse an example for the sake of the model's own weights, and not of x alone."""
+
+
 @verb(0)
 def blend(model: Any, other: Any, share: float) -> None:
     """model += share (other - model), for every array that is averaged."""

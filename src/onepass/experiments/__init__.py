@@ -3,6 +3,7 @@
 from onepass.experiments.cells import Cells
 from onepass.experiments.figures import fig6, fig7, fig8, fig9
 from onepass.experiments.lab import Lab
+from onepass.experiments.neural import neural
 from onepass.experiments.report import Section, index, page
 from onepass.experiments.slides import budget, shifting
 from onepass.experiments.structured import structured
@@ -12,7 +13,7 @@ from onepass.experiments.textbook import sugiyama
 
 EXPERIMENTS = {
     experiment.__name__: experiment
-    for experiment in (table1, table2, fig6, fig7, fig8, fig9, sugiyama, budget, active, shifting, structured)
+    for experiment in (table1, table2, fig6, fig7, fig8, fig9, sugiyama, budget, active, shifting, structured, neural)
 }
 
 __all__ = ["EXPERIMENTS", "Cells", "Lab", "Section", "index", "page"]

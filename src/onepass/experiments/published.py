@@ -60,3 +60,26 @@ PEERS: dict[str, tuple[str, tuple[float | None, float | None]]] = {
     "wnut17": ("CRFsuite", (20.621, 17.989)),
     "alksnis-trees": ("MSTParser", (None, 66.534)),
 }
+
+# Networks along one pass, error in per cent, the best of the rates that were tried: a plain program from before ours were built.
+PROTOTYPE = {
+    "MLP, SGD": {"elec2": 9.2, "ijcnn1": 2.1, "covtype": 10.0, "mnist": 6.7},
+    "MLP, AdaGrad": {"elec2": 11.1, "ijcnn1": 2.2, "covtype": 11.4, "mnist": 5.5},
+    "MLP, Adam": {"elec2": 15.8, "ijcnn1": 2.0, "covtype": 13.4, "mnist": 5.7},
+    "MLP, PA": {"elec2": 7.6, "ijcnn1": 2.45, "covtype": 9.5, "mnist": 6.7},
+    "HBP, 5 layers": {"elec2": 9.25, "ijcnn1": 2.06, "covtype": 9.5, "mnist": 6.7},
+}
+
+# D. Sahoo, Q. Pham, J. Lu, S. Hoi: Online deep learning: learning deep neural networks on the fly. IJCAI 2018, 2660-2666. Cumulative
+# error in per cent: Table 4, and by the number of layers on Higgs.
+_ODL_SETS = ("Higgs", "Susy", "i-mnist", "Syn8", "CD1", "CD2")
+ODL = {
+    "BP-2": dict(zip(_ODL_SETS, (29.38, 20.29, 1.98, 39.73, 41.51, 37.23), strict=True)),
+    "BP-4": dict(zip(_ODL_SETS, (26.88, 20.14, 1.93, 39.19, 41.13, 37.05), strict=True)),
+    "BP-20": dict(zip(_ODL_SETS, (29.27, 20.61, 2.62, 46.37, 48.37, 48.69), strict=True)),
+    "HBP-20": dict(zip(_ODL_SETS, (26.18, 20.03, 1.56, 38.96, 40.82, 36.72), strict=True)),
+}
+DEPTHS = {
+    "backpropagation": {2: 29.38, 4: 26.88, 12: 26.96, 16: 27.31, 20: 29.27, 30: 47.67},
+    "hedge backpropagation": {12: 26.21, 16: 26.18, 20: 26.18, 30: 26.23},
+}

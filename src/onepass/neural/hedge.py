@@ -2,8 +2,10 @@
 
 D. Sahoo, Q. Pham, J. Lu, S. Hoi: Online deep learning: learning deep neural networks on the fly. IJCAI 2018, 2660-2666.
 
-The hedge asks for losses from 0 to 1; as in the authors' code, those of an example are brought there by the least and the largest of
-them. That code has no classifier on the row itself, which the paper has.
+The paper asks for losses from 0 to 1, which cross-entropies are not, and does not say how; here they are brought there as in the
+authors' code, by the least and the largest loss of the example. In all else this is the paper's algorithm. The authors' code has no
+classifier on the row itself, and a floor of 0.01; the package onn has none either, adds logits, not probabilities, and takes losses
+as they are.
 """
 
 from __future__ import annotations

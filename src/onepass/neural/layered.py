@@ -64,7 +64,7 @@ class Layered(Learner):
         reach = [run for a, b in self._joints() for run in ((b, 0.0), (a * b, self._reach(a, b)))]
         return {
             "A": Field("features hidden", draw="uniform", fan_out=0 if self.activation == "relu" else layers[0]),
-            "inner": Field("inner", draw="uniform", reach=tuple(reach) or ((0, 0.0),)),
+            "inner": Field("inner", draw="uniform", reach=tuple(reach)),
         }
 
     def _sizes(self) -> dict[str, int]:
@@ -81,6 +81,9 @@ class Layered(Learner):
 
     def _fails_late(self) -> bool:
         return True  # a gradient may leave the range of numbers though its row is sound
+
+    def _keeps_to_features(self) -> bool:
+        return not self._averages()  # which take in all weights every now and then
 
     def _outputs(self, form: str) -> str:
         """The axis of the outputs."""

@@ -21,7 +21,7 @@ from onepass.base.state import Array
 from onepass.compiled.compiler import routine
 from onepass.compiled.hedge import candidates, part, side_by_side
 from onepass.compiled.passive_aggressive import VARIANTS
-from onepass.compiled.rules import PASSIVE, TOO_LARGE, blend, learn, mix, score, scratch
+from onepass.compiled.rules import PASSIVE, TOO_LARGE, blend, learn, mix, refuses, score, scratch
 from onepass.neural.blame import CROSS_ENTROPY, HINGE, INSENSITIVE, SQUARED, blame
 from onepass.neural.layered import ACTIVATIONS, Layered
 from onepass.neural.layers import backward, forward, send_down, square
@@ -92,6 +92,12 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     return descend(m.pace, m, x, weight, loss, norm2, s)
 
 
+@refuses.form(Network)
+def _(m: Any, x: Any, y: Any, s: Any) -> Any:
+    loss = blame(m.task, m.loss, m.activation, s.scores, y, s.out)
+    return (loss > 0 or not rests(m.pace)) and not take_back(m, x, s) < np.inf
+
+
 @blend.form(Network)
 def _(m: Any, other: Any, share: Any) -> Any:
     mix(m.A, other.A, share)
@@ -157,6 +163,9 @@ class _Backpropagation(Layered):
         if self.step == "pa":
             return {"C": tuple(2.0**k for k in range(-8, 1))}
         return {"rate": tuple(RATES[self.step] * 2.0**k for k in range(-4, 5))}
+
+    def _keeps_to_features(self) -> bool:
+        return super()._keeps_to_features() and self.step not in ("adadelta", "adam")
 
     def _sizes(self) -> dict[str, int]:
         return {**super()._sizes(), "units": self._layers()[-1] + 1}
