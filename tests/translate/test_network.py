@@ -11,9 +11,9 @@ import pytest
 
 from shared import SHARED
 
-torch = pytest.importorskip("torch", reason='needs the extra: pip install "onepass[translate]"')
+torch = pytest.importorskip("torch", reason="it needs the extra, which `make test-translate` installs")
 
-from onepass.translate.network import BEGIN, END, NEVER, Transformer, loss_of, padded  # noqa: E402
+from onepass.translate.network import BEGIN, END, PAD, Transformer, loss_of, padded  # noqa: E402
 from onepass.translate.search import search  # noqa: E402
 from onepass.translate.steps import started, step  # noqa: E402
 from onepass.translate.training import batches, gradient, rate_of  # noqa: E402
@@ -115,7 +115,7 @@ def log_probability(network: Transformer, views: Any, source: list[int], tokens:
 def test_a_wide_beam_finds_the_best_of_all(seed: int) -> None:
     network = Transformer(7, 4, 6, 1, 1, 2)
     views, source = network.views(network.drawn(seed).double()), [4, 6, 5, END]
-    others = [token for token in range(7) if token not in (*NEVER, END)]
+    others = [token for token in range(7) if token not in (PAD, BEGIN, END)]
     with torch.no_grad():
         found = search(network, views, source, 7**3, 3)
         scores = {}

@@ -19,7 +19,7 @@ from sklearn.exceptions import NotFittedError
 import onepass
 from onepass import DivergedError, ModelFileError, Translator
 
-torch = pytest.importorskip("torch", reason='needs the extra: pip install "onepass[translate]"')
+torch = pytest.importorskip("torch", reason="it needs the extra, which `make test-translate` installs")
 pytest.importorskip("sentencepiece")
 
 STEPS = ("adagrad", "adadelta", "sgd", "adam", "pa")

@@ -18,8 +18,11 @@ from onepass.translate.interactive import Effort, simulated
 
 HIDDEN = """
 import sys
-for name in ("torch", "sentencepiece", "sacrebleu"):
-    sys.modules[name] = None
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "sentencepiece", "sacrebleu"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Hidden())
 """
 
 

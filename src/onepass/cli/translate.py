@@ -155,7 +155,7 @@ def adapt(
         signatures = {name: m.signature for name, m in figures["whole"]["learning"].items()}
         click.echo(json.dumps({"sentences": n, "figures": report, "signatures": signatures}))
     else:
-        show(_table(figures, METRICS))
+        show(_table(figures, METRICS), wide=True)
         for name, m in figures["whole"]["learning"].items():
             click.echo(f"{name}: {m.signature}")
         click.echo(

@@ -13,12 +13,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from onepass.translate.extra import functional, torch
 
 PAD, UNKNOWN, BEGIN, END = range(4)
-NEVER = (PAD, BEGIN)  # are chosen when translating
 Weights = dict[str, Any]
 Shapes = dict[str, tuple[int, ...]]
 Drop = Callable[[Any], Any]
@@ -29,6 +28,12 @@ class Memory(NamedTuple):
 
     layers: Sequence[tuple[Any, Any]]
     words: Any
+
+    def spread(self, n: int) -> Memory:
+        """The memory of one source for n translations of it."""
+        return self._replace(
+            layers=[(keys.expand(n, -1, -1, -1), values.expand(n, -1, -1, -1)) for keys, values in self.layers]
+        )
 
 
 def unchanged(x: Any) -> Any:
@@ -46,6 +51,10 @@ class Transformer:
     encoders: int = 2
     decoders: int = 2
     heads: int = 4
+
+    pad: ClassVar[int] = PAD
+    begin: ClassVar[int] = BEGIN
+    end: ClassVar[int] = END
 
     @cached_property
     def shapes(self) -> Shapes:
@@ -102,7 +111,9 @@ class Transformer:
             x = x + drop(_attend(queries, keys, values, words) @ w[f"{name}.o"])
             x = x + drop(_forward(w, name, _norm(w, f"{name}.n2", x)))
         x = _norm(w, "en", x)
-        return Memory([tuple(self._split(x @ w[f"d{i}.ckv"], 2)) for i in range(self.decoders)], words)
+        return Memory(
+            [(keys, values) for keys, values in (self._split(x @ w[f"d{i}.ckv"], 2) for i in range(self.decoders))], words
+        )
 
     def decode(
         self, w: Weights, targets: Any, memory: Memory, cache: Any = None, drop: Drop = unchanged
@@ -139,15 +150,15 @@ class Transformer:
 
 
 def loss_of(network: Any, w: Weights, sources: Any, targets: Any, smoothing: float = 0.0, drop: Drop = unchanged) -> Any:
-    """The mean cross-entropy of the subwords of targets, each of which begins with BEGIN and ends with END."""
+    """The mean cross-entropy of the subwords of targets, each of which has a beginning and an end."""
     top, _ = network.decode(w, targets[:, :-1], network.encode(w, sources, drop), drop=drop)
     wanted = targets[:, 1:].flatten()
-    real = wanted != PAD
+    real = wanted != network.pad
     return functional.cross_entropy(network.logits(w, top.flatten(0, 1)[real]), wanted[real], label_smoothing=smoothing)
 
 
 def padded(sentences: Sequence[Sequence[int]]) -> Any:
-    """Sentences as the rows of a matrix."""
+    """Sentences of our own subwords as the rows of a matrix."""
     longest = max(map(len, sentences))
     return torch.tensor([[*tokens, *[PAD] * (longest - len(tokens))] for tokens in sentences])
 

@@ -16,7 +16,18 @@ from onepass.translate.network import BEGIN, END, PAD, UNKNOWN
 SPACE = "\u2581"  # sentencepiece's mark of a word's beginning
 
 
-class Subwords:
+class Marked:
+    """Subwords whose bytes are known."""
+
+    pieces: Any
+
+    def allowed(self, rest: bytes) -> Any:
+        """Which of them can come next in a text that is to go on with `rest`, and then with anything."""
+        fits = (bool(piece) and (piece.startswith(rest) or rest.startswith(piece)) for piece in self.pieces)
+        return torch.tensor(list(fits))
+
+
+class Subwords(Marked):
     """Texts as numbers of subwords, and back."""
 
     def __init__(self, content: bytes) -> None:
@@ -54,14 +65,17 @@ class Subwords:
         """The numbers of a text's subwords."""
         return list(self._processor.encode(text))
 
+    def source(self, text: str) -> list[int]:
+        """A sentence as the encoder takes it."""
+        return [*self.encode(text), END]
+
+    def target(self, text: str) -> list[int]:
+        """A translation as the decoder takes it."""
+        return [BEGIN, *self.encode(text), END]
+
     def decode(self, tokens: Sequence[int]) -> str:
         """The text of subwords, without blanks around it."""
         return str(self._processor.decode(list(tokens))).strip()
-
-    def allowed(self, rest: bytes) -> Any:
-        """Which subwords can come next in a text that is to go on with `rest`, and then with anything."""
-        fits = (bool(piece) and (piece.startswith(rest) or rest.startswith(piece)) for piece in self.pieces)
-        return torch.tensor(list(fits))
 
     @cached_property
     def pieces(self) -> list[bytes]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import logging
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, asdict, dataclass, replace
+from copy import deepcopy
+from dataclasses import KW_ONLY, asdict, dataclass, fields, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any, NamedTuple, Self
+from typing import IO, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -20,12 +22,13 @@ from sklearn.utils._param_validation import Interval, validate_parameter_constra
 from onepass.base.conventions import BaseEstimator
 from onepass.base.errors import DivergedError, ModelFileError
 from onepass.base.parameters import COUNT, POSITIVE, among, parameter, parametric
-from onepass.base.saving import Saved, pack_value, unpack_value
+from onepass.base.saving import Saved, name_of, pack_value, read, unpack_value
 from onepass.base.state import Array
 from onepass.base.writing import Locked
 from onepass.translate.extra import torch
+from onepass.translate.foreign import Foreign, ForeignWords
 from onepass.translate.interactive import Effort, simulated
-from onepass.translate.network import BEGIN, END, Transformer, loss_of, padded
+from onepass.translate.network import Transformer, loss_of, padded
 from onepass.translate.search import Hypothesis, search
 from onepass.translate.steps import MOMENTS, Moments, started, step
 from onepass.translate.subwords import Subwords
@@ -198,7 +201,7 @@ class Translator(_Knowing):
                 w = network.drawn(seed)
                 begun = Training(seed, 0, started("adam", w), "")
                 known = Knowledge(network, subwords, w, self.step, started(self.step, w), training=begun)
-        pairs = [(_source(known, source), _target(known, target)) for source, target in texts]
+        pairs = [(known.subwords.source(source), known.subwords.target(target)) for source, target in texts]
         pairs = [pair for pair in pairs if max(map(len, pair)) <= LONGEST + 2]
         if len(pairs) < len(texts):
             log.warning("left out %d pairs of more than %d subwords", len(texts) - len(pairs), LONGEST)
@@ -275,7 +278,7 @@ class Translator(_Knowing):
         return simulated(lambda prefix: self.translate(sentence, prefix), reference, unit)
 
     def _search(self, known: Knowledge, sentence: str, prefix: str, beam: int) -> list[Hypothesis]:
-        source = _checked(known, sentence, _source, "sentence")
+        source = _checked(sentence, known.subwords.source, "sentence")
         most = 2 * len(source) + 10
         if not prefix:
             with steadily(), torch.no_grad():
@@ -355,6 +358,41 @@ class Translator(_Knowing):
             )
         return after
 
+    # --- models of others ---
+
+    @classmethod
+    def adapting(cls, model: Any, tokenizer: Any, **parameters: Any) -> Self:
+        """A translator that goes on with a model of Hugging Face (`transformers`) for sequence to sequence and its tokenizer. The model
+        itself is not changed; `adapted` gives one that is."""
+        translator = cls(**parameters)
+        translator._check_parameters()
+        network = Foreign(model)
+        w = network.vector()
+        words = ForeignWords(tokenizer, network.begin)
+        translator._state = Knowledge(network, words, w, translator.step, started(translator.step, w))
+        return translator
+
+    def adapted(self) -> Any:
+        """A copy of the model that `adapting` was given, with the weights that it has by now."""
+        known = self._known()
+        if not isinstance(known.network, Foreign):
+            raise ValueError("This translator is no model of another library: save it as it is.")
+        module = deepcopy(known.network.module)
+        module.load_state_dict(known.views, strict=False)
+        return module
+
+    def resume(self, path: str | os.PathLike[str] | IO[bytes]) -> Self:
+        """Go on with what was learned about the model that `adapting` was given, when that was saved."""
+        known, (header, arrays) = self._known(), read(path)
+        if header.get("class") != "Translator" or (header.get("known") or {}).get("network") != _about(known.network):
+            raise ModelFileError(f"{name_of(path)} was not saved by a translator of this model.")
+        translator = type(self)(**{name: unpack_value(value) for name, value in header["parameters"].items()})
+        translator._check_parameters()
+        with self._lock:
+            self.set_params(**translator.get_params(deep=False))
+            self._state = _unpacked(header["known"], arrays, known.network, known.subwords)
+        return self
+
     # --- what all models have ---
 
     def copy(self) -> Self:
@@ -377,13 +415,15 @@ class Translator(_Knowing):
         if known is None:
             return header, {}
         training = known.training
-        packed = {"network": asdict(known.network), "rule": known.rule, "t": known.t, "count": known.count}
+        packed = {"network": _about(known.network), "rule": known.rule, "t": known.t, "count": known.count}
         arrays = {"w": known.w, **known.moments}
         if training is not None:
             arrays |= {f"training/{name}": vector for name, vector in training.moments.items()}
         packed["training"] = None if training is None else {"seed": training.seed, "t": training.t, "corpus": training.corpus}
-        content = np.frombuffer(known.subwords.content, np.uint8)
-        return {**header, "known": packed}, {"subwords": content} | {name: vector.numpy() for name, vector in arrays.items()}
+        found = {name: vector.numpy() for name, vector in arrays.items()}
+        if isinstance(known.subwords, Subwords):
+            found["subwords"] = np.frombuffer(known.subwords.content, np.uint8)
+        return {**header, "known": packed}, found
 
     @classmethod
     def _unpack(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
@@ -392,14 +432,15 @@ class Translator(_Knowing):
         packed = header["known"]
         if packed is None:
             return translator
-        sizes = {name: _whole(packed["network"], name, 1) for name in Transformer.__dataclass_fields__}
-        network, training = Transformer(**sizes), packed["training"]
-        moments = MOMENTS[packed["rule"]], () if training is None else MOMENTS["adam"]
-        names = ["w", *moments[0], *(f"training/{name}" for name in moments[1])]
-        if max(sizes.values()) > 2**20 or sizes["d"] % sizes["heads"] or sizes["d"] % 2 or set(arrays) != {"subwords", *names}:
-            raise ModelFileError("The model file is damaged: its sizes and its arrays do not agree.")
-        content = arrays["subwords"]
-        vectors = {name: _vector(name, arrays[name], network.size) for name in names}
+        if "foreign" in packed["network"]:
+            raise ModelFileError(
+                f"it holds what was learned about a {packed['network']['foreign']} of yours: Translator.adapting(model,"
+                " tokenizer).resume(path) goes on with it"
+            )
+        sizes = {name: _whole(packed["network"], name, 1) for name in (field.name for field in fields(Transformer))}
+        if max(sizes.values()) > 2**20 or sizes["d"] % sizes["heads"] or sizes["d"] % 2:
+            raise ModelFileError(f"The model file is damaged: no network has the sizes {sizes}.")
+        network, content = Transformer(**sizes), arrays.pop("subwords")
         if content.dtype != np.uint8 or content.ndim != 1:
             raise ModelFileError("The model file is damaged: its subwords are no bytes.")
         subwords = Subwords(content.tobytes())
@@ -407,17 +448,29 @@ class Translator(_Knowing):
             raise ModelFileError(
                 f"The model file is damaged: it has {len(subwords)} subwords and weights for {network.vocabulary}."
             )
-        translator._state = Knowledge(
-            network,
-            subwords,
-            vectors["w"],
-            packed["rule"],
-            {name: vectors[name] for name in moments[0]},
-            _whole(packed, "t"),
-            _whole(packed, "count"),
-            None if training is None else _training(training, {name: vectors[f"training/{name}"] for name in moments[1]}),
-        )
+        translator._state = _unpacked(packed, arrays, network, subwords)
         return translator
+
+
+def _about(network: Any) -> dict[str, Any]:
+    """What a file says of a network."""
+    if isinstance(network, Transformer):
+        return asdict(network)
+    return {"foreign": type(network.module).__name__, "size": network.size}
+
+
+def _unpacked(packed: dict[str, Any], arrays: dict[str, Array], network: Any, subwords: Any) -> Knowledge:
+    """What a file holds of a network, checked."""
+    rule, training = packed["rule"], packed["training"]
+    names = ["w", *MOMENTS[rule], *(f"training/{name}" for name in MOMENTS["adam"] if training is not None)]
+    if set(arrays) != set(names):
+        raise ModelFileError(f"The model file is damaged: it has the arrays {sorted(arrays)}.")
+    vectors = {name: _vector(name, arrays[name], network.size) for name in names}
+    moments = {name: vectors[name] for name in MOMENTS[rule]}
+    begun = None
+    if training is not None:
+        begun = _training(training, {name: vectors[f"training/{name}"] for name in MOMENTS["adam"]})
+    return Knowledge(network, subwords, vectors["w"], rule, moments, _whole(packed, "t"), _whole(packed, "count"), begun)
 
 
 def _training(packed: dict[str, Any], moments: Moments) -> Training:
@@ -470,19 +523,11 @@ def _check_text(text: Any) -> None:
         raise TypeError(f"A sentence is a text, got {type(text).__name__}.")
 
 
-def _source(known: Knowledge, text: str) -> list[int]:
-    return [*known.subwords.encode(text), END]
-
-
-def _target(known: Knowledge, text: str) -> list[int]:
-    return [BEGIN, *known.subwords.encode(text), END]
-
-
-def _checked(known: Knowledge, text: str, tokens_of: Callable[[Knowledge, str], list[int]], what: str) -> list[int]:
+def _checked(text: str, tokens_of: Callable[[str], list[int]], what: str) -> list[int]:
     _check_text(text)
     if not text.strip():
         raise ValueError(f"The {what} is empty: give one word at least.")
-    tokens = tokens_of(known, text)
+    tokens = tokens_of(text)
     if len(tokens) > LONGEST + 2:
         raise ValueError(
             f"The {what} has {len(text.split()):,} words, which are {len(tokens):,} subwords, and {LONGEST} are the most: cut it up."
@@ -491,7 +536,8 @@ def _checked(known: Knowledge, text: str, tokens_of: Callable[[Knowledge, str], 
 
 
 def _pair(known: Knowledge, source: str, target: str) -> Pair:
-    return _checked(known, source, _source, "sentence"), _checked(known, target, _target, "translation")
+    subwords = known.subwords
+    return _checked(source, subwords.source, "sentence"), _checked(target, subwords.target, "translation")
 
 
 def _loss(known: Knowledge, pairs: Sequence[Pair]) -> float:
