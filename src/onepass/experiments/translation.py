@@ -142,8 +142,9 @@ def typing(lab: Lab, bench: Bench, chosen: dict[str, dict[str, float]]) -> Secti
         tidy(ax)
     about = [
         "Interactive translation: the user accepts what is right so far and corrects the first word, or the first character, that is"
-        " not, and the translator gives another end (greedily). WSR: words corrected for each word of the reference. KSMR: keys typed and"
-        " mouse actions for each character. Learning takes one step a sentence, by the step and rate that were best on the other stream.",
+        " not, and the translator gives another end (greedily). WSR: words corrected for each word of the reference. KSMR: keys typed"
+        " and mouse actions for each character. Learning takes one step a sentence, by the step and rate that were best on the other"
+        " stream.",
     ]
     table = Table(["stream", "learning", "WSR %", "KSMR %"], lines)
     return Section("typing", "What a user has to do", about, table, records, fig)
@@ -168,9 +169,9 @@ def choosing(lab: Lab, bench: Bench) -> Section:
     fig.tight_layout()
     about = [
         f"The base does not learn here: its {N_BEST} best translations of each sentence have four features (its score, length, a"
-        " lexicon of IBM's model 1, a language model of pairs of words), and a log-linear model chooses, sees the correction, and learns from"
-        " the BLEU of each: by passive-aggressive steps, discriminative ridge regression, or Bayesian adaptation. At first it has the"
-        " translator's own order.",
+        " lexicon of IBM's model 1, a language model of pairs of words). A log-linear model chooses, sees the correction, and learns"
+        " from the BLEU of each: by passive-aggressive steps, discriminative ridge regression, or Bayesian adaptation. It starts with"
+        " the translator's own order.",
     ]
     table = Table(["stream", "chosen by", *METRICS], lines)
     return Section("choosing", "Choosing among translations", about, table, records, fig)

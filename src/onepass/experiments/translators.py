@@ -26,11 +26,11 @@ log = logging.getLogger(__name__)
 Pairs = Sequence[tuple[str, str]]
 EVERYDAY = 25_000  # sentences of tatoeba that the base is trained on; the others are a stream
 PASSES = 4
-SEARCHED = 300  # sentences of a stream that rates are chosen on
-LONG = 1500  # sentences of tatoeba's stream that results are of
+SEARCHED = 200  # sentences of a stream that rates are chosen on
+LONG = 1000  # sentences of tatoeba's stream that results are of
 CAPTIONS = 500  # that show what was forgotten
-TYPED = 150  # sentences that a user gets right
-LISTED = 600  # sentences whose lists are learned from
+TYPED = 100  # sentences that a user gets right
+LISTED = 300  # sentences whose lists are learned from
 N_BEST = 10
 RATES: dict[str, tuple[float, ...]] = {
     "sgd": (0.03, 0.1, 0.3),
@@ -153,7 +153,7 @@ def figures(found: Adaptation) -> dict[str, Any]:
 def curve(found: Adaptation, points: int = 16) -> list[list[float]]:
     """BLEU of the sentences so far, at some places along the stream."""
     ends = sorted({round(n) for n in np.linspace(0, len(found.references), points + 1)[1:]})
-    return [[n, measure(found.learning[:n], found.references[:n])["BLEU"].value] for n in ends]
+    return [[n, sacrebleu.corpus_bleu(found.learning[:n], [found.references[:n]]).score] for n in ends]
 
 
 @lru_cache(maxsize=1)

@@ -153,10 +153,10 @@ class Translator(_Knowing):
         POSITIVE,
         None,
         cautious="smaller",
-        text="The rate of the other steps. None: " + ", ".join(f'{rate} for "{name}"' for name, rate in RATES.items()) + ".",
+        text='How fast the other steps go. None: 0.003 for "adagrad", 0.3 for "adadelta", 0.03 for "sgd", 0.0003 for "adam".',
     )
     C: float = parameter(
-        0.1, POSITIVE, cautious="smaller", text='For "pa", aggressiveness: the longest step along the gradient.'
+        0.1, POSITIVE, cautious="smaller", text='For "pa", the longest step along the gradient of a correction.'
     )
     repeats: int = parameter(1, COUNT, matters=True, text="How many steps are made for each correction.")
     beam: int = parameter(4, COUNT, text="How many translations are kept while searching for the best; 1 is greedy.")
