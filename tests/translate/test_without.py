@@ -29,6 +29,7 @@ sys.meta_path.insert(0, Hidden())
 def test_a_missing_extra_is_named() -> None:
     with pytest.raises(ImportError, match=r'pip install "onepass\[translate\]"'):
         Later("no_such_library_of_ours").tensor  # noqa: B018
+    assert not hasattr(Later("no_such_library_of_ours"), "__wrapped__")
 
 
 def test_importing_needs_none_of_it() -> None:

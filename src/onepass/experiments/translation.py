@@ -166,7 +166,6 @@ def choosing(lab: Lab, bench: Bench) -> Section:
         ax.set_yticks(-np.arange(len(found)), list(found))
         ax.set(title=stream, xlabel="BLEU")
         tidy(ax)
-    fig.tight_layout()
     about = [
         f"The base does not learn here: its {N_BEST} best translations of each sentence have four features (its score, length, a"
         " lexicon of IBM's model 1, a language model of pairs of words). A log-linear model chooses, sees the correction, and learns"

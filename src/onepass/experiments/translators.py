@@ -152,7 +152,7 @@ def figures(found: Adaptation) -> dict[str, Any]:
 
 def curve(found: Adaptation, points: int = 16) -> list[list[float]]:
     """BLEU of the sentences so far, at some places along the stream."""
-    ends = sorted({round(n) for n in np.linspace(0, len(found.references), points + 1)[1:]})
+    ends = sorted({max(round(n), 1) for n in np.linspace(0, len(found.references), points + 1)[1:]})
     return [[n, sacrebleu.corpus_bleu(found.learning[:n], [found.references[:n]]).score] for n in ends]
 
 

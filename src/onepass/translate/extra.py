@@ -14,6 +14,8 @@ class Later:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # who looks at a module from outside, as doctest does, uses nothing of it
+            raise AttributeError(name)
         try:
             value = getattr(import_module(self._name), name)
         except ModuleNotFoundError as error:
