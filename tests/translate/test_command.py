@@ -102,6 +102,19 @@ def test_adapting_goes_on_to_the_same_bits(folder: Path) -> None:
     )
     assert bits(part) == bits(whole)
     assert first == second
+    (folder / "other.tsv").write_text("der Hund\tthe dog\n")
+    refused = onepass_run("adapt", folder / "model", folder / "other.tsv", "--resume", part, code=1)
+    assert "same stream" in refused
+
+
+def test_other_commands_know_translators(folder: Path) -> None:
+    found = CliRunner().invoke(main, ["info", str(folder / "model")])
+    assert found.exit_code == 0
+    assert "Translator" in found.output
+    for arguments in (["predict", str(folder / "model"), "x.csv"], ["learn", "x.csv", "--resume", str(folder / "model")]):
+        found = CliRunner().invoke(main, arguments)
+        assert found.exit_code == 1
+        assert "see onepass translate --help" in found.output
 
 
 def test_along_a_stream(folder: Path) -> None:

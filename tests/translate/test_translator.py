@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import random
+import threading
 from operator import eq
 from pathlib import Path
 from typing import Any
@@ -147,6 +148,31 @@ def test_threads_are_given_back(trained: Translator) -> None:
     assert bits(model) == bits(other)
 
 
+def test_readers_and_a_writer_side_by_side(trained: Translator) -> None:
+    """Each reader sees one whole version: what it says is what one of the versions says."""
+    model, versions, said = trained.copy().set_params(step="pa", C=0.3), [trained.copy()], list[str]()
+    done = threading.Event()
+
+    def read() -> None:
+        while not done.is_set():
+            said.append(model.translate(STREAM[0][0]))
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for _ in range(6):
+        model.learn_one(*STREAM[0])
+        versions.append(model.copy())
+    done.set()
+    for reader in readers:
+        reader.join()
+    assert set(said) <= {version.translate(STREAM[0][0]) for version in versions}
+    alone = trained.copy().set_params(step="pa", C=0.3)
+    for _ in range(6):
+        alone.learn_one(*STREAM[0])
+    assert bits(alone) == bits(model)
+
+
 def test_another_rule_starts_its_own_moments(trained: Translator) -> None:
     model = trained.copy().set_params(step="adam")
     model.learn_one(*STREAM[0])
@@ -223,6 +249,9 @@ def test_bad_sentences_are_not_translated(trained: Translator) -> None:
     for sentence, message in (("", "empty"), ("  ", "empty"), ("Haus " * 10_000, "cut it up"), (7, "got int")):
         with pytest.raises((ValueError, TypeError), match=message):
             trained.translate(sentence)
+    for prefix, message in (("  ", "empty"), ("house " * 10_000, "cut it up"), (7, "got int")):
+        with pytest.raises((ValueError, TypeError), match=f"prefix.*{message}|{message}"):
+            trained.translate("Haus", prefix=prefix)
 
 
 def test_unknown_letters_are_spelled(trained: Translator) -> None:

@@ -139,8 +139,8 @@ def adapt(
     wanted |= {"C" if (step or learner.step) == "pa" else "rate": rate}
     for one in (first, learner):
         one.set_params(**{name: value for name, value in wanted.items() if value is not None})
-    found = Adaptation(**learner.metadata.get("adaptation", {})) if resume else Adaptation()
-    with Interruptions() as interruptions, _kept(learner, found, save):
+    found = Adaptation(**learner.metadata.get("origin", {}).get("adaptation", {})) if resume else Adaptation()
+    with Interruptions() as interruptions, _kept(learner, found, stream, save):
         for _ in along(learner, pairs(stream), first if static else None, found):
             if interruptions.pressed:
                 break
@@ -159,7 +159,7 @@ def adapt(
         for name, m in figures["whole"]["learning"].items():
             click.echo(f"{name}: {m.signature}")
         click.echo(
-            f"{n:,} sentences: {1000 * found.translating / n:.0f} ms to translate, {1000 * found.stepping / n:.0f} ms a step"
+            f"{n:,} sentences, on one core: {1000 * found.translating / n:.0f} ms to translate, {1000 * found.stepping / n:.0f} ms a step"
         )
     if interruptions.pressed:
         click.echo(
@@ -191,7 +191,7 @@ def _translator(model: Any, path: str) -> Any:
 
 
 @contextmanager
-def _kept(learner: Any, found: Any, save: Path | None) -> Iterator[None]:
+def _kept(learner: Any, found: Any, stream: str, save: Path | None) -> Iterator[None]:
     """Save what was learned, also from the sentences before one that can't be."""
     try:
         yield
@@ -201,7 +201,7 @@ def _kept(learner: Any, found: Any, save: Path | None) -> Iterator[None]:
         raise
     finally:
         if save is not None and found.references:
-            learner.save(save, {**learner.metadata, "adaptation": vars(found)})
+            learner.save(save, {**learner.metadata, "origin": {"file": stream, "adaptation": vars(found)}})
 
 
 def _table(figures: Any, metrics: tuple[str, ...]) -> Any:

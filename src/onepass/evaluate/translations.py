@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
+from time import thread_time
 from typing import NamedTuple
 
 from onepass.translate import Effort, Translator
@@ -33,8 +33,8 @@ def measure(translations: Sequence[str], references: Sequence[str]) -> dict[str,
 
 @dataclass
 class Adaptation:
-    """What a translator said along a stream while it learned, beside what it would have said without learning, and the seconds that
-    its translations and its steps took."""
+    """What a translator said along a stream while it learned, beside what it would have said without learning, and the seconds of one
+    core that its translations and its steps took."""
 
     references: list[str] = field(default_factory=list)
     static: list[str] = field(default_factory=list)
@@ -72,12 +72,14 @@ def adapt(
     done = len(found.references)
     for i, (source, reference) in enumerate(pairs):
         if i < done:
+            if reference != found.references[i]:
+                raise ValueError(f"Sentence {i + 1} is not that of the stream that was stopped: go on with the same stream.")
             continue
-        start = perf_counter()
+        start = thread_time()
         said = translator.translate(source)
-        middle = perf_counter()
+        middle = thread_time()
         translator.learn_one(source, reference)
-        found.translating, found.stepping = found.translating + middle - start, found.stepping + perf_counter() - middle
+        found.translating, found.stepping = found.translating + middle - start, found.stepping + thread_time() - middle
         if static is not None:
             found.static.append(static.translate(source))
         found.learning.append(said)

@@ -76,13 +76,12 @@ def adaptation(lab: Lab, bench: Bench, chosen: dict[str, dict[str, float]], sear
         for j, (step, rate, one) in enumerate(runs):
             named = {"stream": stream, "step": step, "rate": "" if rate is None else f"{rate:g}"}
             if "diverged" in one:
-                lines.append([f"{stream}, {len(pairs):,}", *list(named.values())[1:], *["diverged"] * 8])
+                lines.append([f"{stream}, {len(pairs):,}", *list(named.values())[1:], *["diverged"] * 7])
                 continue
             gain = one["whole"]["BLEU"] - static["whole"]["BLEU"]
             shown = [*(f"{one['whole'][name]:.2f}" for name in METRICS), "" if rate is None else f"{gain:+.2f}"]
             halves = [f"{one[part]['BLEU']:.2f}" for part in ("first half", "second half")]
-            times = ["" if rate is None else f"{one['ms'][what]:.0f}" for what in ("translate", "step")]
-            lines.append([f"{stream}, {len(pairs):,}", step, named["rate"], *shown, *halves, f"{one['captions']:.2f}", *times])
+            lines.append([f"{stream}, {len(pairs):,}", step, named["rate"], *shown, *halves, f"{one['captions']:.2f}"])
             for part in ("whole", "first half", "second half"):
                 records += [{**named, "of": part, "metric": name, "value": f"{value:.4f}"} for name, value in one[part].items()]
             records += [
@@ -102,7 +101,7 @@ def adaptation(lab: Lab, bench: Bench, chosen: dict[str, dict[str, float]], sear
         " (4 beams). Then each sentence of a stream is translated (greedily), and its correction learned from by one step.",
         f"The rate of each step was chosen by BLEU on the first {SEARCHED} sentences of the other stream, and so was their order here:"
         " the first is the one that one would have taken. The captions, of which the first"
-        f" {CAPTIONS} were translated again after the stream, show what was forgotten. Milliseconds are those of one busy core.",
+        f" {CAPTIONS} were translated again after the stream, show what was forgotten.",
         "Signatures of sacrebleu: " + "; ".join(captions["signatures"].values()) + ".",
     ]
     header = [
@@ -117,7 +116,7 @@ def adaptation(lab: Lab, bench: Bench, chosen: dict[str, dict[str, float]], sear
         "ms to translate",
         "ms a step",
     ]
-    order = [0, 1, 2, 3, 6, 4, 5, 7, 8, 9, 10, 11]
+    order = [0, 1, 2, 3, 6, 4, 5, 7, 8, 9]
     table = Table([header[k] for k in order], [[line[k] for k in order] for line in lines], frozenset(strong))
     return Section("translation", "A translator that learns from its corrections", about, table, records, fig, searches)
 

@@ -12,6 +12,7 @@ from copy import deepcopy
 from dataclasses import KW_ONLY, asdict, dataclass, fields, replace
 from functools import cached_property
 from numbers import Integral
+from threading import Lock
 from typing import IO, Any, NamedTuple, Self
 
 import numpy as np
@@ -37,6 +38,7 @@ from onepass.translate.training import Pair, batches, gradient, train_step
 log = logging.getLogger(__name__)
 
 LONGEST = 500  # subwords of a sentence
+DEEPEST = 100  # layers of a stack
 RATES = {"adagrad": 0.003, "adadelta": 0.3, "sgd": 0.03, "adam": 0.0003}
 
 
@@ -79,15 +81,30 @@ class Knowledge:
         return self.network.views(self.w)
 
 
-@contextmanager
-def steadily() -> Iterator[None]:
-    """One thread: with more of them sums are rounded in another order, and bits depend on the machine's load."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+class _Steadily:
+    """Sums by one thread: with more of them they are rounded in another order, and bits depend on the machine. PyTorch's setting is one
+    for the whole process, so that it is given back when nobody computes any more."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside, self._before = Lock(), 0, 1
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self._lock:
+            if not self._inside:
+                self._before = torch.get_num_threads()
+            self._inside += 1
+            torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if not self._inside:
+                    torch.set_num_threads(self._before)
+
+
+steadily = _Steadily()
 
 
 class _Knowing(Saved, Locked, BaseEstimator):
@@ -165,7 +182,9 @@ class Translator(_Knowing):
     )
     d: int = parameter(128, COUNT, text="The width of the network; a multiple of 2 and of `heads`.")
     inner: int = parameter(512, COUNT, text="The width inside a layer.")
-    layers: int = parameter(2, COUNT, text="The layers of the encoder, and those of the decoder.")
+    layers: int = parameter(
+        2, Interval(Integral, 1, DEEPEST, closed="both"), text="The layers of the encoder, and those of the decoder."
+    )
     heads: int = parameter(4, COUNT, text="The heads of attention.")
     max_iter: int = parameter(10, COUNT, matters=True, text="How many passes `fit` and `train` make over a corpus.")
     random_state: Any = parameter(
@@ -280,11 +299,11 @@ class Translator(_Knowing):
     def _search(self, known: Knowledge, sentence: str, prefix: str, beam: int) -> list[Hypothesis]:
         source = _checked(sentence, known.subwords.source, "sentence")
         most = 2 * len(source) + 10
-        if not prefix:
+        if prefix == "":
             with steadily(), torch.no_grad():
                 return search(known.network, known.views, source, beam, most)
-        head, _, word = prefix.rpartition(" ")
-        forced, rest = known.subwords.encode(head), f" {word}".encode()
+        forced = _checked(prefix, lambda text: known.subwords.encode(text.rpartition(" ")[0]), "prefix")
+        rest = f" {prefix.rpartition(' ')[2]}".encode()
 
         def allowed(tokens: Sequence[int]) -> Any:
             typed = b"".join(known.subwords.pieces[token] for token in tokens)
@@ -438,7 +457,8 @@ class Translator(_Knowing):
                 " tokenizer).resume(path) goes on with it"
             )
         sizes = {name: _whole(packed["network"], name, 1) for name in (field.name for field in fields(Transformer))}
-        if max(sizes.values()) > 2**20 or sizes["d"] % sizes["heads"] or sizes["d"] % 2:
+        deep = max(sizes["encoders"], sizes["decoders"])
+        if max(sizes.values()) > 2**20 or deep > DEEPEST or sizes["d"] % sizes["heads"] or sizes["d"] % 2:
             raise ModelFileError(f"The model file is damaged: no network has the sizes {sizes}.")
         network, content = Transformer(**sizes), arrays.pop("subwords")
         if content.dtype != np.uint8 or content.ndim != 1:
