@@ -16,7 +16,7 @@ from onepass.cli.learn import Interruptions
 from onepass.cli.options import SEED, Duration, Target
 from onepass.cli.output import show
 
-STEPS = ("adagrad", "adadelta", "sgd", "adam", "pa")
+STEPS = ("pa", "sgd", "adagrad", "adadelta", "adam")
 
 
 @click.group()
@@ -158,9 +158,8 @@ def adapt(
         show(_table(figures, METRICS), wide=True)
         for name, m in figures["whole"]["learning"].items():
             click.echo(f"{name}: {m.signature}")
-        click.echo(
-            f"{n:,} sentences, on one core: {1000 * found.translating / n:.0f} ms to translate, {1000 * found.stepping / n:.0f} ms a step"
-        )
+        translating, stepping = 1000 * found.translating / n, 1000 * found.stepping / n
+        click.echo(f"{n:,} sentences, on one core: {translating:.0f} ms to translate, {stepping:.0f} ms a step")
     if interruptions.pressed:
         click.echo(
             f"onepass: interrupted after {n:,} sentences; {'nothing was saved' if save is None else f'go on with --resume {save}'}",

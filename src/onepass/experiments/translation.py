@@ -79,7 +79,8 @@ def adaptation(lab: Lab, bench: Bench, chosen: dict[str, dict[str, float]], sear
                 lines.append([f"{stream}, {len(pairs):,}", *list(named.values())[1:], *["diverged"] * 7])
                 continue
             gain = one["whole"]["BLEU"] - static["whole"]["BLEU"]
-            shown = [*(f"{one['whole'][name]:.2f}" for name in METRICS), "" if rate is None else f"{gain:+.2f}"]
+            bleu, *others = (f"{one['whole'][name]:.2f}" for name in METRICS)
+            shown = [bleu, "" if rate is None else f"{gain:+.2f}", *others]
             halves = [f"{one[part]['BLEU']:.2f}" for part in ("first half", "second half")]
             lines.append([f"{stream}, {len(pairs):,}", step, named["rate"], *shown, *halves, f"{one['captions']:.2f}"])
             for part in ("whole", "first half", "second half"):
@@ -104,20 +105,8 @@ def adaptation(lab: Lab, bench: Bench, chosen: dict[str, dict[str, float]], sear
         f" {CAPTIONS} were translated again after the stream, show what was forgotten.",
         "Signatures of sacrebleu: " + "; ".join(captions["signatures"].values()) + ".",
     ]
-    header = [
-        "stream",
-        "step",
-        "rate or C",
-        *METRICS,
-        "gain",
-        "first half",
-        "second half",
-        "captions",
-        "ms to translate",
-        "ms a step",
-    ]
-    order = [0, 1, 2, 3, 6, 4, 5, 7, 8, 9]
-    table = Table([header[k] for k in order], [[line[k] for k in order] for line in lines], frozenset(strong))
+    header = ["stream", "step", "rate or C", "BLEU", "gain", *METRICS[1:], "first half", "second half", "captions"]
+    table = Table(header, lines, frozenset(strong))
     return Section("translation", "A translator that learns from its corrections", about, table, records, fig, searches)
 
 

@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 LONGEST = 500  # subwords of a sentence
 DEEPEST = 100  # layers of a stack
-RATES = {"adagrad": 0.003, "adadelta": 0.3, "sgd": 0.03, "adam": 0.0003}
+RATES = {"sgd": 0.03, "adagrad": 0.003, "adadelta": 0.3, "adam": 0.0003}
 
 
 class Progress(NamedTuple):
@@ -132,8 +132,7 @@ class Translator(_Knowing):
 
     p(y | x) = prod p(y_i | y_1 .. y_i-1, x) is trained on a corpus (`fit`, `train`). Then, sentence by sentence: `translate`, the user
     corrects, and `learn_one` takes one step along the gradient g of the loss -log p(y | x) / |y| of the correction, before the next
-    sentence is translated. With `step="pa"` that is w -= min(C, loss / |g|^2) g. A step that makes the loss grow without bound is
-    refused.
+    sentence is translated; by default w -= min(C, loss / |g|^2) g. A step that makes the loss grow without bound is refused.
 
     It needs an extra: pip install "onepass[translate]".
 
@@ -148,18 +147,18 @@ class Translator(_Knowing):
     --------
     >>> from onepass import Translator
     >>> german, english = ["ein Hund", "eine Katze", "ein Haus"], ["a dog", "a cat", "a house"]
-    >>> model = Translator("pa", max_iter=150, d=32, inner=64, random_state=0).fit(german, english)
+    >>> model = Translator(C=0.1, max_iter=150, d=32, inner=64, random_state=0).fit(german, english)
     >>> model.translate("eine Katze")
     'a cat'
     >>> for _ in range(6):
     ...     model.learn_one("eine Katze", "a house cat")
-    >>> model.translate("eine Katze"), model.translate("ein Hund"), model.translate("ein Hund", prefix="a h")
-    ('a house cat', 'a dog', 'a house')
+    >>> model.translate("eine Katze"), model.translate("ein Hund"), model.translate("ein Hund", prefix="one ")
+    ('a house cat', 'a dog', 'one dog')
     """
 
     step: str = parameter(
-        "adagrad",
-        among("adagrad", "adadelta", "sgd", "adam", "pa"),
+        "pa",
+        among("pa", "sgd", "adagrad", "adadelta", "adam"),
         matters=True,
         text='How far a step goes along the gradient of a correction: "pa" is the passive-aggressive one, which C limits; the others'
         " have a `rate`.",
@@ -170,10 +169,10 @@ class Translator(_Knowing):
         POSITIVE,
         None,
         cautious="smaller",
-        text='How fast the other steps go. None: 0.003 for "adagrad", 0.3 for "adadelta", 0.03 for "sgd", 0.0003 for "adam".',
+        text='How fast the other steps go. None: 0.03 for "sgd", 0.003 for "adagrad", 0.3 for "adadelta", 0.0003 for "adam".',
     )
     C: float = parameter(
-        0.1, POSITIVE, cautious="smaller", text='For "pa", the longest step along the gradient of a correction.'
+        0.3, POSITIVE, cautious="smaller", text='For "pa", the longest step along the gradient of a correction.'
     )
     repeats: int = parameter(1, COUNT, matters=True, text="How many steps are made for each correction.")
     beam: int = parameter(4, COUNT, text="How many translations are kept while searching for the best; 1 is greedy.")
