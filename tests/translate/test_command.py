@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +107,24 @@ def test_adapting_goes_on_to_the_same_bits(folder: Path) -> None:
     (folder / "other.tsv").write_text("der Hund\tthe dog\n")
     refused = onepass_run("adapt", folder / "model", folder / "other.tsv", "--resume", part, code=1)
     assert "same stream" in refused
+
+
+def test_a_signal_ends_after_the_sentence_at_hand(folder: Path, monkeypatch: Any) -> None:
+    whole, part = folder / "whole", folder / "part"
+    onepass_run("adapt", folder / "model", folder / "stream.tsv", "--save", whole)
+    learn, count = onepass.Translator.learn_one, iter(range(100))
+
+    def learn_and_press(self: Any, x: str, y: str) -> None:
+        if next(count) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        learn(self, x, y)
+
+    monkeypatch.setattr(onepass.Translator, "learn_one", learn_and_press)
+    said = onepass_run("adapt", folder / "model", folder / "stream.tsv", "--save", part, code=130)
+    assert "interrupted after 4 sentences" in said
+    monkeypatch.undo()
+    onepass_run("adapt", folder / "model", folder / "stream.tsv", "--resume", part, "--save", part)
+    assert bits(part) == bits(whole)
 
 
 def test_other_commands_know_translators(folder: Path) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
+from operator import truediv
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -58,6 +60,7 @@ def train(
     Files may be packed (.gz, .xz, ...). Stopped by Ctrl-C it goes on with --resume and the same corpus, to the same bits.
     """
     import onepass
+    from onepass.evaluate.progress import bar
     from onepass.evaluate.translations import measure
     from onepass.streams.parallel import pairs
     from onepass.translate import Translator
@@ -71,8 +74,11 @@ def train(
     else:
         model = _translator(onepass.load(resume), resume)
     saved = monotonic()
-    with Interruptions() as interruptions:
+    with Interruptions() as interruptions, bar("training") as shown:
         for progress in model.train(*map(list, zip(*corpus, strict=True)) if corpus else ([], [])):
+            if shown is not None:
+                facts = f"pass {progress.passes + 1}, loss {progress.loss:.3f}"
+                shown.update(partial(truediv, progress.step, progress.total), partial(str, facts))
             ended, over = progress.step == progress.total, interruptions.pressed
             if ended or over or monotonic() - saved > checkpoint:
                 model.save(save)
@@ -129,6 +135,7 @@ def adapt(
     BLEU, chrF and TER (sacrebleu) of the learning translator and of one that does not learn are shown, for the stream and its halves.
     """
     import onepass
+    from onepass.evaluate.progress import bar
     from onepass.evaluate.translations import METRICS, Adaptation
     from onepass.evaluate.translations import adapt as along
     from onepass.streams.parallel import pairs
@@ -140,8 +147,10 @@ def adapt(
     for one in (first, learner):
         one.set_params(**{name: value for name, value in wanted.items() if value is not None})
     found = Adaptation(**learner.metadata.get("origin", {}).get("adaptation", {})) if resume else Adaptation()
-    with Interruptions() as interruptions, _kept(learner, found, stream, save):
+    with Interruptions() as interruptions, _kept(learner, found, stream, save), bar("adapting") as shown:
         for _ in along(learner, pairs(stream), first if static else None, found):
+            if shown is not None:
+                shown.update(lambda: None, lambda: f"{len(found.references):,} sentences")
             if interruptions.pressed:
                 break
     if not found.references:
