@@ -73,7 +73,7 @@ def adaptation(lab: Lab, bench: Bench, chosen: dict[str, dict[str, float]], sear
         found = lab.cells.measured([bench.along(pairs, step, rate, forgotten=True) for step, rate in rates.items()])
         runs = [("none", None, static), *((step, rates[step], one) for step, one in zip(rates, found, strict=True))]
         strong.add((len(lines) + 1, 4))
-        for j, (step, rate, one) in enumerate(runs):
+        for step, rate, one in runs:
             named = {"stream": stream, "step": step, "rate": "" if rate is None else f"{rate:g}"}
             if "diverged" in one:
                 lines.append([f"{stream}, {len(pairs):,}", *list(named.values())[1:], *["diverged"] * 7])
@@ -90,7 +90,12 @@ def adaptation(lab: Lab, bench: Bench, chosen: dict[str, dict[str, float]], sear
             ]
             records.append({**named, "of": f"captions, {CAPTIONS}", "metric": "BLEU", "value": f"{one['captions']:.4f}"})
             at, values = np.transpose(one["curve"])
-            ax.plot(at, values, color=INK if rate is None else colour(j - 1), label="not learning" if rate is None else step)
+            ax.plot(
+                at,
+                values,
+                color=INK if rate is None else colour(list(RATES).index(step)),
+                label="not learning" if rate is None else step,
+            )
         ax.set(title=f"{stream}: {TITLES[stream]}", xlabel="sentences", ylabel="BLEU so far")
         ax.legend(frameon=False, fontsize=8)
         ax.grid(color=FAINT)
