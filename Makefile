@@ -10,7 +10,7 @@ endif
 # Tests start many processes, each of which would have to read the source anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup run test test-slow lint format bench reproduce docs coverage clean
+.PHONY: setup run test test-slow test-translate lint format bench reproduce docs coverage clean
 
 setup: .venv/dev
 
@@ -27,6 +27,10 @@ test: .venv/dev
 test-slow: .venv/dev
 	@$(BIN)/pytest -q -n auto -m 'slow'
 	@$(BIN)/pytest -q -n auto -m 'plain and not compiled and not slow'
+
+# PyTorch is large, and nobody else needs it. Where it is installed already, `make test` runs these as well.
+test-translate: .venv/dev .venv/translate
+	@$(BIN)/pytest -q -m '' tests/translate src/onepass/translate
 
 lint: .venv/dev
 	@$(BIN)/ruff check --quiet
@@ -58,7 +62,7 @@ clean:
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp for each set of extras: installed again only when pyproject.toml has changed.
-.venv/dev .venv/plot .venv/bench: .venv/%: pyproject.toml | $(BIN)/python
+.venv/dev .venv/plot .venv/bench .venv/translate: .venv/%: pyproject.toml | $(BIN)/python
 	@echo "installing onepass[$*] into .venv"
 	@$(PIP) --editable ".[$*]"
 	@touch $@

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ if "ONEPASS_DATA" not in os.environ and (SHARED / "data").is_dir():
     os.environ["ONEPASS_DATA"] = str(SHARED / "data")
 
 LEARNERS = set(onepass.learners())
+TRANSLATE = "it needs the extra, which `make test-translate` installs"
 
 
 class ByLearner(LoadScopeScheduling):
@@ -43,6 +45,8 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
     for item in items:
         if isinstance(item, DoctestItem):
             item.add_marker(pytest.mark.plain)
+            if "onepass.translate.translator" in item.name and find_spec("torch") is None:
+                item.add_marker(pytest.mark.skip(reason=TRANSLATE))
     plain = [item for item in items if item.get_closest_marker("plain") and hasattr(item, "callspec")]
     plain = [item for item in plain if "case" in item.callspec.params]
     cases: dict[Path, dict[str, Any]] = {}
@@ -70,3 +74,6 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     if absent:
         terminalreporter.section("data absent", yellow=True, bold=True)
         terminalreporter.write_line(f"{len(absent)} tests were skipped because their data is absent: {absent[0].longrepr[-1]}")
+    if any(TRANSLATE in str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])):
+        terminalreporter.section("translation untested", yellow=True, bold=True)
+        terminalreporter.write_line(f"PyTorch is not installed, and nothing that needs it was tested: {TRANSLATE}")

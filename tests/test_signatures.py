@@ -84,7 +84,7 @@ STAGES = "Hasher", "Imputer", "OneHot", "RBFBasis", "StandardScaler", "Table", "
 KEPT = "PartialTrees", "RandomWalks", "Subsequences", "SubsetTrees"
 COUNTED = "ShortestPaths", "Spectrum", "Subtrees", "WeisfeilerLehman"
 STRUCTURED = "DependencyParser", "LogLinear", "Ranker", "Reranker", "SequenceTagger", "StructuredClassifier"
-OTHERS = "ActiveLearner", *STRUCTURED, *STAGES, *KEPT, *COUNTED
+OTHERS = "ActiveLearner", "Translator", *STRUCTURED, *STAGES, *KEPT, *COUNTED
 CLASSES: dict[str, Any] = {**onepass.learners(), **{name: getattr(onepass, name) for name in OTHERS}}
 SOURCES = sorted(Path(onepass.__file__).parent.rglob("*.py"))
 

@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for those who read and don't run
     from onepass.structured import Reranker as Reranker
     from onepass.structured import SequenceTagger as SequenceTagger
     from onepass.structured import StructuredClassifier as StructuredClassifier
+    from onepass.translate import Translator as Translator
 
 __version__ = "0.1.0"
 
@@ -77,6 +78,7 @@ _OTHERS = {
     "Subtrees": "stages",
     "Table": "stages",
     "Text": "stages",
+    "Translator": "translate",
     "UnitNorm": "stages",
     "WeisfeilerLehman": "stages",
     "learners": "registry",

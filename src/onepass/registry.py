@@ -14,6 +14,7 @@ from onepass.base.estimator import Estimator
 from onepass.base.saving import name_of, read, unpack
 from onepass.stages import Pipeline
 from onepass.structured import DependencyParser, LogLinear, Ranker, Reranker, SequenceTagger
+from onepass.translate import Translator
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +37,7 @@ def load(path: str | os.PathLike[str] | IO[bytes]) -> Any:
     """
     header, arrays = read(path)
     outputs = [DependencyParser, LogLinear, Ranker, Reranker, SequenceTagger]
-    classes: list[type[Any]] = [Pipeline, ActiveLearner, *outputs, *_subclasses(Estimator)]
+    classes: list[type[Any]] = [Pipeline, ActiveLearner, Translator, *outputs, *_subclasses(Estimator)]
     known = {cls.__name__: cls for cls in classes}
     try:
         model = unpack(header, arrays, known)

@@ -231,6 +231,17 @@ def test_reads_sentences_strings_trees_and_graphs(no_data):
     assert (promoters.X, promoters.y.tolist(), promoters.objects) == (["ac", "gt"], ["+", "-"], "strings")
 
 
+def test_sentences_and_their_translations(no_data):
+    for part in ("train", "test_2016_flickr"):
+        (no_data / f"multi30k-{part}.de").write_text("ein Hund \neine Katze\n")
+        (no_data / f"multi30k-{part}.en").write_text("a dog\na cat\n")
+    (no_data / "godot.de-en.tsv.xz").write_bytes(lzma.compress(b"Datei\tFile\n"))
+    captions, messages = (datasets.load(name, folder=no_data) for name in ("multi30k", "godot"))
+    assert (captions.task, captions.objects) == ("translation", "texts")
+    assert (captions.X, captions.y) == (captions.X_test, captions.y_test) == (["ein Hund", "eine Katze"], ["a dog", "a cat"])
+    assert (messages.X, messages.y, messages.X_test) == (["Datei"], ["File"], None)
+
+
 @pytest.mark.skipif(not os.environ.get("ONEPASS_DATA"), reason="needs ONEPASS_DATA")
 def test_the_real_files_are_what_the_catalogue_says():
     folder = Path(os.environ["ONEPASS_DATA"])

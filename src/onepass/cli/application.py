@@ -22,6 +22,7 @@ from onepass.cli.listing import learners
 from onepass.cli.output import be_verbose
 from onepass.cli.predict import predict
 from onepass.cli.reproduce import reproduce
+from onepass.cli.translate import translate
 from onepass.cli.tune import tune
 from onepass.cli.warm import warm
 
@@ -94,6 +95,6 @@ def main(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (learn, predict, info, compare, tune, learners, reproduce, demo, warm):
+for command in (learn, predict, info, compare, tune, learners, reproduce, demo, warm, translate):
     verbose(command)
     main.add_command(command)

@@ -261,9 +261,11 @@ def task_of_model(model: Any) -> str:
     """What a model has learned."""
     from sklearn.base import is_classifier
 
-    from onepass import DependencyParser, SequenceTagger
+    from onepass import DependencyParser, SequenceTagger, Translator
     from onepass.structured.listwise import ListLearner
 
+    if isinstance(model, Translator):
+        raise ValueError("the model is a translator: see onepass translate --help for what it can do")
     for cls, task in ((SequenceTagger, "tagging"), (DependencyParser, "parsing"), (ListLearner, "ranking")):
         if isinstance(model, cls):
             return task

@@ -247,7 +247,38 @@ STRUCTURED = {
     ),
 }
 
-FILES = LIBSVM | OTHERS | STRUCTURED
+PARALLEL = {
+    "multi30k": Entry(
+        "parallel",
+        "translation",
+        "Captions of pictures, German and English.",
+        (
+            File("multi30k-train.de", "2c2b73fd2b548fbcde3a875e0a78d6ee94d498bfdee6bd3eae3945779e9ddf72"),
+            File("multi30k-train.en", "460a15fbd157e34a7a9957ee388c1ca247fe47af3ef25fb50442af6c274e0fc6"),
+        ),
+        (
+            File("multi30k-test_2016_flickr.de", "4be6b5b3236b79c25475c6bb829800a7ce559e9ba7a1f6c2394fe4d40be46d16"),
+            File("multi30k-test_2016_flickr.en", "399a4382932c1aadd3ceb9bef1008d388a64c76d4ae4e9d4728c6f4301cac182"),
+        ),
+        objects="texts",
+    ),
+    "tatoeba": Entry(
+        "parallel",
+        "translation",
+        "Everyday sentences, German and English, shuffled.",
+        (File("tatoeba.de-en.tsv", "96098037c588c8edc461132ca97627dd94ca8b8cc0df714d322c34f36d7d0d76"),),
+        objects="texts",
+    ),
+    "godot": Entry(
+        "parallel",
+        "translation",
+        "Messages of a program, German and English, in its order; some are the same in both.",
+        (File("godot.de-en.tsv", "36ded3e32f6e652d9b5e257de8de6d0583f22128f7192f3bf53f6f8704de067b"),),
+        objects="texts",
+    ),
+}
+
+FILES = LIBSVM | OTHERS | STRUCTURED | PARALLEL
 
 # Name -> task; these ship inside scikit-learn.
 INCLUDED = {

@@ -23,6 +23,7 @@ from onepass import streams
 from onepass.base.saving import replace_file
 from onepass.datasets.catalogue import FILES, INCLUDED, Entry, File
 from onepass.streams.opening import OBJECTS
+from onepass.streams.parallel import pairs
 
 SITE = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/"
 OPENERS: dict[str, Callable[..., Any]] = {"": open, ".xz": lzma.open, ".bz2": bz2.open, ".gz": gzip.open}
@@ -33,9 +34,9 @@ class Dataset:
     """Data ready to learn from.
 
     `X` is a CSR array or a dense array of float64 (float32 for images, a list for texts, sentences, trees and graphs); `y` is float64,
-    or text where the labels are words, or a list of lists of tags. `X_test` and `y_test` are None where the data has no test part.
-    `task` is "binary", "multiclass", "regression", "tagging" or "parsing"; `objects` what X is a list of, if it is one ("texts",
-    "sentences", "strings", "trees", "graphs"); and `about` says what one should know before learning.
+    or text where the labels are words, or a list of lists of tags, or of texts. `X_test` and `y_test` are None where the data has no
+    test part. `task` is "binary", "multiclass", "regression", "tagging", "parsing" or "translation"; `objects` what X is a list of, if
+    it is one ("texts", "sentences", "strings", "trees", "graphs"); and `about` says what one should know before learning.
     """
 
     name: str
@@ -146,6 +147,9 @@ def _read(entry: Entry, files: tuple[File, ...], folder: str | os.PathLike[str] 
     if entry.format in OBJECTS:
         chunks = _chunks(paths[0], format=entry.format)
         return [x for chunk in chunks for x in chunk.X], np.concatenate([chunk.y for chunk in chunks])
+    if entry.format == "parallel":
+        sources, targets = zip(*pairs(*paths), strict=True)
+        return list(sources), list(targets)
     if entry.format == "conll":
         chunks = _chunks(paths[0], format="conll", **({"task": "parsing"} if entry.task == "parsing" else {"label": 1}))
         return [list(x) for chunk in chunks for x in chunk.X], [outputs for chunk in chunks for outputs in chunk.y]

@@ -74,7 +74,7 @@ def describe(model: Any, examples: Iterable[Any] = ()) -> Description:
             "examples": int(learner.t_),
             "updates": int(learner.updates_) if hasattr(learner, "updates_") else None,
         }
-    sizes = [array.nbytes for step in steps if step._latest() is not None for array in step._latest().arrays.values()]
+    sizes = [array.nbytes for step in steps for array in _arrays(step)]
     return Description(
         {
             "model": [type(step).__name__ for step in steps],
@@ -93,6 +93,12 @@ def describe(model: Any, examples: Iterable[Any] = ()) -> Description:
             "metadata": metadata,
         }
     )
+
+
+def _arrays(step: Any) -> Iterable[Any]:
+    if not hasattr(step, "_latest"):  # a translator
+        return step._pack()[1].values()
+    return () if step._latest() is None else step._latest().arrays.values()
 
 
 def _settings(step: Any) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class Cells:
         begin: Callable[[int], object] = lambda count: None,
         advance: Callable[[], object] = lambda: None,
     ) -> None:
-        self._folder, self._jobs, self._begin, self._advance = folder, jobs, begin, advance
+        self.folder, self._jobs, self._begin, self._advance = folder, jobs, begin, advance
 
     def measured(self, tasks: list[Task]) -> list[dict[str, Any]]:
         """What was measured, in the order of the tasks; what is known already is read."""
@@ -64,7 +64,7 @@ class Cells:
 
     def _measure(self, task: Task) -> dict[str, Any]:
         answer = task.measure()
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         replace_file(self._path(task), json.dumps({"of": task.key, "measured": answer}).encode())
         return answer
 
@@ -78,7 +78,7 @@ class Cells:
     def _path(self, task: Task) -> Path:
         measure = task.measure.func if isinstance(task.measure, partial) else task.measure
         text = json.dumps({**task.key, "source": source(), "measure": _content(inspect.getfile(measure))}, sort_keys=True)
-        return self._folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
+        return self.folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
 
 
 @cache

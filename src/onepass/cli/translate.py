@@ -1,0 +1,225 @@
+"""`onepass translate`: train a translator, let it learn along a stream of corrections, and translate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import chain
+from operator import truediv
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import click
+
+from onepass.cli.learn import Interruptions
+from onepass.cli.options import SEED, Duration, Target
+from onepass.cli.output import show
+
+STEPS = ("pa", "sgd", "adagrad", "adadelta", "adam")
+
+
+@click.group()
+def translate() -> None:
+    """Translate by a small Transformer that learns from its corrections; needs pip install "onepass[translate]"."""
+
+
+@translate.command()
+@click.argument("source")
+@click.argument("target", required=False)
+@click.option("--save", type=Target(), required=True, metavar="MODEL", help="Where to write the translator; Ctrl-C saves, too.")
+@click.option("--add", multiple=True, metavar="TSV", help="More pairs: a file of two columns; may be repeated.")
+@click.option(
+    "--validate", metavar="TSV", help="Pairs to measure BLEU on after each pass.  [default: every hundredth, left out]"
+)
+@click.option("--passes", type=click.IntRange(1), default=10, show_default=True, help="Passes over the corpus.")
+@click.option("--resume", type=click.Path(exists=True), metavar="MODEL", help="A training that was stopped, to go on with.")
+@click.option("--checkpoint", type=Duration(), default="5m", show_default=True, metavar="TIME", help="How often to save.")
+@click.option("--vocabulary", type=click.IntRange(300), default=4000, show_default=True, help="The most subwords.")
+@click.option("--width", type=click.IntRange(4), default=128, show_default=True, help="The width of the network.")
+@SEED
+@click.pass_context
+def train(
+    context: click.Context,
+    source: str,
+    target: str | None,
+    save: Path,
+    add: tuple[str, ...],
+    validate: str | None,
+    passes: int,
+    resume: str | None,
+    checkpoint: float,
+    vocabulary: int,
+    width: int,
+    seed: int,
+) -> None:
+    """Train a translator on a corpus: SOURCE and TARGET have a sentence a line, or SOURCE has two columns with a tab between them.
+
+    Files may be packed (.gz, .xz, ...). Stopped by Ctrl-C it goes on with --resume and the same corpus, to the same bits.
+    """
+    import onepass
+    from onepass.evaluate.progress import bar
+    from onepass.evaluate.translations import measure
+    from onepass.streams.parallel import pairs
+    from onepass.translate import Translator
+
+    corpus = list(chain(pairs(source, target), *(pairs(more) for more in add)))
+    held = list(pairs(validate)) if validate else corpus[99::100]
+    if not validate:
+        corpus = [pair for i, pair in enumerate(corpus) if i % 100 != 99]
+    if resume is None:
+        model = Translator(max_iter=passes, vocabulary=vocabulary, d=width, inner=4 * width, random_state=seed)
+    else:
+        model = _translator(onepass.load(resume), resume)
+    saved = monotonic()
+    with Interruptions() as interruptions, bar("training") as shown:
+        for progress in model.train(*map(list, zip(*corpus, strict=True)) if corpus else ([], [])):
+            if shown is not None:
+                facts = f"pass {progress.passes + 1}, loss {progress.loss:.3f}"
+                shown.update(partial(truediv, progress.step, progress.total), partial(str, facts))
+            ended, over = progress.step == progress.total, interruptions.pressed
+            if ended or over or monotonic() - saved > checkpoint:
+                model.save(save)
+                saved = monotonic()
+            if progress.ends_pass and held:
+                quick = model.copy().set_params(beam=1)
+                sources, references = zip(*held, strict=True)
+                bleu = measure(quick.predict(sources), references)["BLEU"].value
+                click.echo(f"pass {progress.passes}: loss {progress.loss:.3f}, BLEU {bleu:.2f} on {len(held):,} pairs (greedy)")
+            if over:
+                click.echo(
+                    f"onepass: interrupted after step {progress.step:,} of {progress.total:,}; go on with --resume {save}",
+                    err=True,
+                )
+                context.exit(interruptions.code)
+    click.echo(f"{save} has the translator: {model.size_:,} weights.")
+
+
+@translate.command()
+@click.argument("model")
+@click.argument("stream")
+@click.option(
+    "--step", type=click.Choice(STEPS), help="How to step along the gradient of a correction.  [default: the model's]"
+)
+@click.option(
+    "--rate", type=click.FloatRange(0, min_open=True), help="The rate of the step, or C of pa.  [default: the model's]"
+)
+@click.option("--repeats", type=click.IntRange(1), help="Steps for each correction.  [default: the model's]")
+@click.option("--beam", type=click.IntRange(1), help="Translations that are kept while searching.  [default: the model's]")
+@click.option(
+    "--static/--no-static", default=True, show_default=True, help="Whether MODEL translates beside it without learning."
+)
+@click.option("--save", type=Target(), metavar="MODEL", help="Where to write what was learned; Ctrl-C saves what was so far.")
+@click.option(
+    "--resume", type=click.Path(exists=True), metavar="MODEL", help="What --save wrote when the same stream was stopped."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+@click.pass_context
+def adapt(
+    context: click.Context,
+    model: str,
+    stream: str,
+    step: str | None,
+    rate: float | None,
+    repeats: int | None,
+    beam: int | None,
+    static: bool,
+    save: Path | None,
+    resume: str | None,
+    as_json: bool,
+) -> None:
+    """Translate each sentence of STREAM with MODEL, then learn from its correction, which is the second column.
+
+    BLEU, chrF and TER (sacrebleu) of the learning translator and of one that does not learn are shown, for the stream and its halves.
+    """
+    import onepass
+    from onepass.evaluate.progress import bar
+    from onepass.evaluate.translations import METRICS, Adaptation
+    from onepass.evaluate.translations import adapt as along
+    from onepass.streams.parallel import pairs
+
+    first = _translator(onepass.load(model), model)
+    learner = first.copy() if resume is None else _translator(onepass.load(resume), resume)
+    wanted: dict[str, Any] = {"step": step, "repeats": repeats, "beam": beam}
+    wanted |= {"C" if (step or learner.step) == "pa" else "rate": rate}
+    for one in (first, learner):
+        one.set_params(**{name: value for name, value in wanted.items() if value is not None})
+    found = Adaptation(**learner.metadata.get("origin", {}).get("adaptation", {})) if resume else Adaptation()
+    with Interruptions() as interruptions, _kept(learner, found, stream, save), bar("adapting") as shown:
+        for _ in along(learner, pairs(stream), first if static else None, found):
+            if shown is not None:
+                shown.update(lambda: None, lambda: f"{len(found.references):,} sentences")
+            if interruptions.pressed:
+                break
+    if not found.references:
+        raise ValueError(f"{stream} is empty")
+    figures, n = found.figures(), len(found.references)
+    if as_json:
+        report = {
+            part: {side: {name: m.value for name, m in metrics.items()} for side, metrics in sides.items()}
+            for part, sides in figures.items()
+        }
+        signatures = {name: m.signature for name, m in figures["whole"]["learning"].items()}
+        click.echo(json.dumps({"sentences": n, "figures": report, "signatures": signatures}))
+    else:
+        show(_table(figures, METRICS), wide=True)
+        for name, m in figures["whole"]["learning"].items():
+            click.echo(f"{name}: {m.signature}")
+        translating, stepping = 1000 * found.translating / n, 1000 * found.stepping / n
+        click.echo(f"{n:,} sentences, on one core: {translating:.0f} ms to translate, {stepping:.0f} ms a step")
+    if interruptions.pressed:
+        click.echo(
+            f"onepass: interrupted after {n:,} sentences; {'nothing was saved' if save is None else f'go on with --resume {save}'}",
+            err=True,
+        )
+        context.exit(interruptions.code)
+
+
+@translate.command()
+@click.argument("model")
+@click.argument("data", default="-")
+def run(model: str, data: str) -> None:
+    """Translate each line of DATA, or of standard input, with MODEL; an empty line stays empty."""
+    import onepass
+    from onepass.streams.parallel import sentences
+
+    translator = _translator(onepass.load(model), model)
+    for line in sentences(data):
+        click.echo(translator.translate(line) if line.strip() else "")
+
+
+def _translator(model: Any, path: str) -> Any:
+    from onepass.translate import Translator
+
+    if not isinstance(model, Translator):
+        raise ValueError(f"{path} holds a {type(model).__name__}, which is no translator")
+    return model
+
+
+@contextmanager
+def _kept(learner: Any, found: Any, stream: str, save: Path | None) -> Iterator[None]:
+    """Save what was learned, also from the sentences before one that can't be."""
+    try:
+        yield
+    except Exception as error:
+        if save is not None and found.references:
+            error.add_note(f"(what was learned from the {len(found.references):,} sentences before is in {save})")
+        raise
+    finally:
+        if save is not None and found.references:
+            learner.save(save, {**learner.metadata, "origin": {"file": stream, "adaptation": vars(found)}})
+
+
+def _table(figures: Any, metrics: tuple[str, ...]) -> Any:
+    from rich.table import Table
+
+    table = Table()
+    table.add_column("")
+    for side in figures["whole"]:
+        for name in metrics:
+            table.add_column(f"{side} {name}", justify="right")
+    for part, sides in figures.items():
+        table.add_row(part, *(f"{measured.value:.2f}" for side in sides.values() for measured in side.values()))
+    return table

@@ -1,0 +1,155 @@
+"""`onepass translate`: train, stop and go on, adapt, run; the metrics of a stream."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import onepass
+from onepass.cli import main
+from onepass.evaluate.translations import adapt, effort, measure
+
+pytest.importorskip("torch", reason="it needs the extra, which `make test-translate` installs")
+pytest.importorskip("sacrebleu")
+
+PAIRS = [
+    (f"der {a} {b}", f"the {c} {d}")
+    for a, c in (("Hund", "dog"), ("Baum", "tree"))
+    for b, d in (("lebt", "lives"), ("ruht", "rests"))
+]
+STREAM = [
+    ("der Hund lebt", "the hound lives here"),
+    ("der Hund ruht", "the hound rests here"),
+    ("der Baum ruht", "the tree rests here"),
+] * 4
+
+
+def onepass_run(*arguments: Any, code: int = 0) -> str:
+    result = CliRunner().invoke(main, ["translate", *map(str, arguments)])
+    assert result.exit_code == code, result.output
+    return str(result.output)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: Any) -> Path:
+    folder: Path = tmp_path_factory.mktemp("translate")
+    (folder / "corpus.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS))
+    (folder / "stream.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in STREAM))
+    for i, side in enumerate(("de", "en")):
+        (folder / f"corpus.{side}").write_text("".join(f"{pair[i]}\n" for pair in PAIRS))
+    (folder / "held.tsv").write_text("der Hund lebt\tthe dog lives\n")
+    output = onepass_run(
+        *("train", folder / "corpus.de", folder / "corpus.en", "--validate", folder / "held.tsv"),
+        *("--save", folder / "model", "--passes", "120", "--width", "32"),
+    )
+    assert output.count("BLEU") == 120
+    return folder
+
+
+def test_run(folder: Path) -> None:
+    (folder / "input").write_text("der Hund lebt\n\nder Baum ruht\n")
+    assert onepass_run("run", folder / "model", folder / "input") == "the dog lives\n\nthe tree rests\n"
+
+
+def test_training_stops_and_goes_on(folder: Path) -> None:
+    arguments = ["train", folder / "corpus.tsv", "--validate", folder / "corpus.tsv", "--width", "32"]
+    whole, half = folder / "whole", folder / "half"
+    onepass_run(*arguments, "--passes", "4", "--save", whole)
+    model = onepass.Translator(max_iter=4, d=32, inner=128, random_state=0)
+    for progress in model.train(*map(list, zip(*PAIRS, strict=True))):
+        if progress.step == 2:
+            break
+    model.save(half)
+    onepass_run(*arguments, "--resume", half, "--save", half)
+    assert bits(half) == bits(whole)
+    assert "trained to the end" in onepass_run(*arguments, "--resume", half, "--save", half, code=1)
+
+
+def bits(path: Path) -> Any:
+    return {name: array.tobytes() for name, array in onepass.load(path)._pack()[1].items()}
+
+
+def test_adapt(folder: Path) -> None:
+    output = onepass_run(
+        "adapt", folder / "model", folder / "stream.tsv", "--step", "pa", "--rate", "0.1", "--save", folder / "learned"
+    )
+    for word in ("static BLEU", "learning TER", "second half", "nrefs:1|", "ms a step"):
+        assert word in output
+    learned = onepass.load(folder / "learned")
+    assert (learned.t_, learned.step, learned.C) == (len(STREAM), "pa", 0.1)
+    report = json.loads(
+        onepass_run("adapt", folder / "model", folder / "stream.tsv", "--step", "pa", "--rate", "0.1", "--json")
+    )
+    second = report["figures"]["second half"]
+    assert second["learning"]["chrF"] > second["static"]["chrF"]
+    assert report["sentences"] == len(STREAM)
+
+
+def test_adapting_goes_on_to_the_same_bits(folder: Path) -> None:
+    whole, part = folder / "whole", folder / "part"
+    first = json.loads(onepass_run("adapt", folder / "model", folder / "stream.tsv", "--save", whole, "--json"))
+    lines = (folder / "stream.tsv").read_text().splitlines(keepends=True)
+    (folder / "bad.tsv").write_text("".join(lines[:5]) + "der Hund\t \n")
+    error = onepass_run("adapt", folder / "model", folder / "bad.tsv", "--save", part, code=1)
+    assert "translation is empty" in error
+    assert "5 sentences before is in" in error
+    second = json.loads(
+        onepass_run("adapt", folder / "model", folder / "stream.tsv", "--resume", part, "--save", part, "--json")
+    )
+    assert bits(part) == bits(whole)
+    assert first == second
+    (folder / "other.tsv").write_text("der Hund\tthe dog\n")
+    refused = onepass_run("adapt", folder / "model", folder / "other.tsv", "--resume", part, code=1)
+    assert "same stream" in refused
+
+
+def test_a_signal_ends_after_the_sentence_at_hand(folder: Path, monkeypatch: Any) -> None:
+    whole, part = folder / "whole", folder / "part"
+    onepass_run("adapt", folder / "model", folder / "stream.tsv", "--save", whole)
+    learn, count = onepass.Translator.learn_one, iter(range(100))
+
+    def learn_and_press(self: Any, x: str, y: str) -> None:
+        if next(count) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        learn(self, x, y)
+
+    monkeypatch.setattr(onepass.Translator, "learn_one", learn_and_press)
+    said = onepass_run("adapt", folder / "model", folder / "stream.tsv", "--save", part, code=130)
+    assert "interrupted after 4 sentences" in said
+    monkeypatch.undo()
+    onepass_run("adapt", folder / "model", folder / "stream.tsv", "--resume", part, "--save", part)
+    assert bits(part) == bits(whole)
+
+
+def test_other_commands_know_translators(folder: Path) -> None:
+    found = CliRunner().invoke(main, ["info", str(folder / "model")])
+    assert found.exit_code == 0
+    assert "Translator" in found.output
+    for arguments in (["predict", str(folder / "model"), "x.csv"], ["learn", "x.csv", "--resume", str(folder / "model")]):
+        found = CliRunner().invoke(main, arguments)
+        assert found.exit_code == 1
+        assert "see onepass translate --help" in found.output
+
+
+def test_along_a_stream(folder: Path) -> None:
+    model = onepass.load(folder / "model").set_params(step="pa", C=0.1)
+    found = list(adapt(model.copy(), STREAM, static=model))[-1]
+    assert found.static == model.predict([source for source, _ in STREAM])
+    assert model.t_ == 0
+    assert set(found.figures()) == {"whole", "first half", "second half"}
+    learning, static = (sum(one.strokes for one in effort(model.copy(), STREAM, learn=learn)) for learn in (True, False))
+    assert learning < static
+
+
+def test_measures() -> None:
+    found = measure(["the dog sleeps here"], ["the dog sleeps here"])
+    assert [found[name].value for name in ("BLEU", "chrF", "TER")] == pytest.approx([100, 100, 0])
+    assert "version:" in found["TER"].signature
+    with pytest.raises(ValueError, match="1 translations of 2"):
+        measure(["a"], ["a", "b"])
