@@ -428,8 +428,8 @@ def test_absent_data_is_named_and_the_rest_goes_on(tmp_path: Path, monkeypatch: 
     assert "error: The file elec2.csv was not found." in alone.output
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.slow  # test_translation.py has those with translators
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("translation", "typing", "choosing")])
 def test_the_quick_form(tmp_path: Path, name: str) -> None:
     """One permutation of a part of the data: every experiment runs to its end and writes what it should."""
     dataset("a9a")  # or the test is skipped, loudly

@@ -11,7 +11,7 @@ pytest.importorskip("torch", reason="it needs the extra, which `make test-transl
 pytest.importorskip("matplotlib")
 
 from onepass.experiments import Cells, Lab, translators
-from onepass.experiments.translation import translation
+from onepass.experiments.translation import choosing, translation, typing
 from onepass.translate import Translator
 
 NOUNS = {"Hund": "dog", "Katze": "cat", "Baum": "tree", "Haus": "house"}
@@ -43,7 +43,7 @@ def test_the_sections(folder: Path) -> None:
     def lab() -> Lab:
         return Lab(Cells(folder / "out" / "cells"), 1, folder)
 
-    sections = translation(lab())
+    sections = [experiment(lab()) for experiment in (translation, typing, choosing)]
     assert [section.name for section in sections] == ["translation", "typing", "choosing"]
     for section in sections:
         section.write(folder / "out")

@@ -13,7 +13,10 @@ from onepass import __version__
 from onepass.cli.options import Target
 from onepass.cli.output import show
 
-NAMES = ("table1", "table2", "fig6", "fig7", "fig8", "fig9", "sugiyama", "budget", "active", "shifting", "structured", "neural")
+NAMES = (
+    *("table1", "table2", "fig6", "fig7", "fig8", "fig9", "sugiyama", "budget", "active", "shifting", "structured", "neural"),
+    *("translation", "typing", "choosing"),
+)
 
 
 class Folder(click.ParamType):
@@ -64,6 +67,9 @@ def reproduce(
     active     accuracy against labels asked    | the study of active learning
     structured tags, names, trees, graphs       | CRFsuite, and SVMs with the same kernel
     neural     steps, depth, hedged shares      | online deep learning
+    translation  steps along streams            | a translator that is corrected; these need onepass[translate]
+    typing       what its user has to do        |
+    choosing     the best of its lists          |
 
     Each writes NAME.csv, NAME.png, NAME.md and, where parameters were searched, NAME-search.csv; index.md shows all that DIR has.
     Measurements are kept in DIR/cells: an interrupted run continues where it stopped, and further permutations are added to those
@@ -93,7 +99,7 @@ def reproduce(
             lab = Lab(Cells(out / "cells", jobs, begin, advance), permutations, data, rows)
             try:
                 section = replace(EXPERIMENTS[name](lab), command=command.format(name))
-            except FileNotFoundError as error:  # the others may have their data
+            except (FileNotFoundError, ImportError) as error:  # the others may have their data, and need no extra
                 absent[name] = str(error)
             else:
                 section.write(out)

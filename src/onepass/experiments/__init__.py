@@ -10,10 +10,14 @@ from onepass.experiments.structured import structured
 from onepass.experiments.study import active
 from onepass.experiments.tables import table1, table2
 from onepass.experiments.textbook import sugiyama
+from onepass.experiments.translation import choosing, translation, typing
 
 EXPERIMENTS = {
     experiment.__name__: experiment
-    for experiment in (table1, table2, fig6, fig7, fig8, fig9, sugiyama, budget, active, shifting, structured, neural)
+    for experiment in (
+        *(table1, table2, fig6, fig7, fig8, fig9, sugiyama, budget, active, shifting, structured, neural),
+        *(translation, typing, choosing),
+    )
 }
 
 __all__ = ["EXPERIMENTS", "Cells", "Lab", "Section", "index", "page"]

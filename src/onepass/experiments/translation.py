@@ -26,13 +26,12 @@ TITLES = {"godot": "messages of a program", "tatoeba": "everyday sentences"}
 METRICS = ("BLEU", "chrF", "TER")
 
 
-def translation(lab: Lab) -> list[Section]:
-    """Adaptation along two streams, the effort of a user, and the choice among translations."""
-    bench = Bench(lab, lab.cells.folder / "translator.onepass")
+def prepared(lab: Lab) -> Bench:
+    """The bench, with a trained base: what is measured is named after it."""
     lab.cells.folder.mkdir(parents=True, exist_ok=True)
-    bench.base()  # before anything is measured, whose keys name it
-    chosen, searches = search(lab, bench)
-    return [adaptation(lab, bench, chosen, searches), typing(lab, bench, chosen), choosing(lab, bench)]
+    bench = Bench(lab, lab.cells.folder / "translator.onepass")
+    bench.base()
+    return bench
 
 
 def search(lab: Lab, bench: Bench) -> tuple[dict[str, dict[str, float]], list[dict[str, Any]]]:
@@ -60,8 +59,10 @@ def search(lab: Lab, bench: Bench) -> tuple[dict[str, dict[str, float]], list[di
     return chosen, tried
 
 
-def adaptation(lab: Lab, bench: Bench, chosen: dict[str, dict[str, float]], searches: list[dict[str, Any]]) -> Section:
+def translation(lab: Lab) -> Section:
     """Each step along both streams."""
+    bench = prepared(lab)
+    chosen, searches = search(lab, bench)
     (captions,) = lab.cells.measured([bench.static(bench.captions, beam=4)])
     (kept,) = lab.cells.measured([bench.static(bench.captions[:CAPTIONS])])
     lines, records, strong = list[list[str]](), list[dict[str, Any]](), set[tuple[int, int]]()
@@ -115,8 +116,10 @@ def adaptation(lab: Lab, bench: Bench, chosen: dict[str, dict[str, float]], sear
     return Section("translation", "A translator that learns from its corrections", about, table, records, fig, searches)
 
 
-def typing(lab: Lab, bench: Bench, chosen: dict[str, dict[str, float]]) -> Section:
+def typing(lab: Lab) -> Section:
     """What a user has to do, with and without learning."""
+    bench = prepared(lab)
+    chosen, _ = search(lab, bench)
     lines, records = list[list[str]](), list[dict[str, Any]]()
     fig = figure(9, 3.5)
     for i, (stream, rates) in enumerate(chosen.items()):
@@ -143,8 +146,9 @@ def typing(lab: Lab, bench: Bench, chosen: dict[str, dict[str, float]]) -> Secti
     return Section("typing", "What a user has to do", about, table, records, fig)
 
 
-def choosing(lab: Lab, bench: Bench) -> Section:
+def choosing(lab: Lab) -> Section:
     """Log-linear models over the lists of the translator."""
+    bench = prepared(lab)
     lines, records = list[list[str]](), list[dict[str, Any]]()
     fig = figure(9, 3.5)
     for i, stream in enumerate(OTHER):
