@@ -155,3 +155,18 @@ def test_codes_of_labels_that_a_model_does_not_know_are_refused() -> None:
         model._learn(np.eye(2), coded(np.array([1, 2]), np.array([0])), None, Door())
     with pytest.raises(TypeError, match="another kind"):
         coded(np.array(["a"]), np.array([0]))
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("grow", [False, True])
+def test_blocks_of_few_scores_change_nothing(monkeypatch: pytest.MonkeyPatch, grow: bool) -> None:
+    rng = np.random.default_rng(0)
+    rows, labels = rng.normal(size=(60, 3)), rng.integers(9, size=60)
+    scores, weights = [], []
+    for most in (1 << 17, 20, 1):
+        monkeypatch.setattr("onepass.base.engine.SCORES", most)
+        model = PAClassifier(grow="labels") if grow else PAClassifier(classes=np.arange(9))
+        scores.append(model.test_then_train(rows, labels).tobytes())
+        weights.append(model.partial_fit(rows, labels).coef_.tobytes())
+    assert scores[0] == scores[1] == scores[2]
+    assert weights[0] == weights[1] == weights[2]

@@ -83,13 +83,13 @@ def test_one_call_is_a_table_of_one_row(name: str, kind: str) -> None:
         model.learn_one(x, y)
         twin._learn(table, [y], None, OPEN_STREAM if kind == "dicts" else STREAM)
     assert content(model) == content(twin)
-    assert model._chain(model._all) is not None, "that was no test of single examples"
+    assert model._chain().one is not None, "that was no test of single examples"
 
 
 @pytest.mark.plain
 def test_many_classes_and_a_label_that_is_new() -> None:
     model, xs = taught(MODELS["scaled"], k=3)
-    assert model._chain(model._all).width == 3
+    assert model._chain().one.width == 3
     assert [model.predict_one(x) for x in xs] == model.predict(np.array(xs)).tolist()
     model.learn_one(xs[0], "a fourth")
     assert len(model.classes_) == 4

@@ -13,6 +13,7 @@ import pytest
 import onepass
 from onepass import AROWClassifier, KernelPA, OGDRegressor, PAClassifier, StandardScaler, Table, Text, pipeline
 from onepass.evaluate import describe
+from onepass.evaluate.description import Description
 
 
 def test_weights_are_named_and_the_largest_come_first() -> None:
@@ -118,3 +119,7 @@ def test_signs_are_those_of_hashes_not_of_values() -> None:
         added = model.explain_one(x, label=True).contributions["zip: True"]
         assert added == pytest.approx(weights["zip: True"] * row[0, column], rel=1e-12)
     assert signs == {1.0, -1.0}
+
+
+def test_a_column_without_a_name_is_seen() -> None:
+    assert str(Description({"dropped": [""]})) == 'dropped  ""'

@@ -22,7 +22,8 @@ from sklearn.utils import murmurhash3_32
 import onepass
 from onepass import Hasher, PAClassifier, StandardScaler, pipeline
 from onepass.base.inputs import Rows
-from onepass.stages.hashing import murmur
+from onepass.compiled.chain import Raw, unsound
+from onepass.stages.hashing import Hashed, murmur
 
 FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 LIBRARY = pytest.mark.parametrize("library", FRAMES)
@@ -168,3 +169,16 @@ def test_a_shallow_copy_of_a_pipeline_learns_for_itself() -> None:
     other.learn_one({"a": 3.0}, 1)
     assert (model.stages[0].t_, other.stages[0].t_) == (1, 2)
     assert model.classes_.tolist() == [0]
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("columns", [7, 64, 65, 4096, 2**20])
+def test_three_in_one_column_need_a_closer_look(columns: int) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        hashes = rng.integers(-3 * columns, 3 * columns, rng.integers(1, 12))
+        if rng.random() < 0.3:
+            hashes[-3:] = rng.choice([-1, 1], len(hashes[-3:])) * hashes[0]
+        several = np.unique(abs(hashes) % columns, return_counts=True)[1].max() > 2
+        row = Raw(np.append(hashes, np.ones(len(hashes))), np.empty(0, np.uint8), 0.0)
+        assert unsound(Hashed(columns), row) == several

@@ -27,6 +27,7 @@ from onepass import (
     load,
     pipeline,
 )
+from onepass.stages.pipeline import NO_CHAIN
 from shared import snapshot
 
 FIRST = {
@@ -74,7 +75,7 @@ TABLES = [
 
 def slowly(model: Any) -> Any:
     """A model whose single rows go the way of tables."""
-    model._chain = lambda steps: None
+    model._chain = lambda: NO_CHAIN
     return model
 
 

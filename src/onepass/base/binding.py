@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from math import nan
 from operator import call
 from struct import error as StructError
@@ -15,7 +15,7 @@ from numpy import frombuffer, ndarray
 from onepass.base.inputs import Places, places, readonly
 from onepass.base.state import Array, State
 from onepass.compiled.average import Averaged, Lazy, NoAverage, Strided
-from onepass.compiled.chain import Before, End, Narrowing, Numbering, run_dense, run_raw, run_sparse
+from onepass.compiled.chain import TURNS, Before, End, Narrowing, Numbering, run_dense, run_raw, run_sparse
 from onepass.compiled.compiler import machine_code
 from onepass.compiled.gates import Active, Balanced
 from onepass.compiled.kept import Kept
@@ -61,7 +61,7 @@ class Bound:
             and not learner._needs_whole_data()
             and not state.undecided
         )
-        self.code = learner._coder(state)
+        self._coder = partial(learner._coder, state)
         self._entries: dict[Any, Callable[..., int]] = {}
         self._chain: Any = End(self.bias)
         self._dense: Callable[..., float] | None = None
@@ -70,6 +70,13 @@ class Bound:
         self._takes_holes = False
         self._answers = self._takes_dicts = state.classes is None or bool(labels)  # else every example needs a closer look
         self._enter_by(state, "look" if state.foresees else "blank")
+
+    @cached_property
+    def code(self) -> Callable[[Any], Array | None]:
+        """The target of a single example as the loop takes it, or None if it needs a closer look. Made when it is asked for: where many
+        labels come up, each binding would make thousands for nothing."""
+        made: Callable[[Any], Array | None] = self._coder()
+        return made
 
     def _averaging(self, learner: Any, state: State) -> dict[str, Any]:
         """The arrays as the rule sees them, where there is an average beside them."""
@@ -129,7 +136,7 @@ class Bound:
                 return None
             if brings and state is entrance:  # stages in between would have to tell what becomes of new features
                 chain = Narrowing(wanted, self.state.foresees or len(stages) > 1, chain)
-            chain, wanted = Before(record, chain), state.n_features
+            chain, wanted = Before(record, chain, TURNS), state.n_features
         takes = self._takes_dicts and self.dtype == np.float64  # stages keep to the type of what comes
         if read is not None and not takes:
             return None

@@ -47,6 +47,9 @@ NO_CHANCES = np.empty((0, 0))
 # A state of so many bytes is copied before a pass, whatever the size of the data.
 COPIED_ALWAYS = 1 << 20
 
+# So many scores are made at once, however many classes there are: they stay in the cache.
+SCORES = 1 << 17
+
 
 class Engine(Estimator):
     """An estimator with a loop. `_learn` is the way to it for all tables, `_scores` for all predictions on them."""
@@ -344,7 +347,8 @@ class Engine(Estimator):
         for _, stop in rows.blocks():
             while start < stop:
                 newcomer, before, foretold = None, NO_CHANCES, None
-                codes, known = self._codes(state, target[start:stop])
+                end = min(stop, start + max(1, SCORES // max(1, self._width(state))))
+                codes, known = self._codes(state, target[start:end])
                 if known == 0:
                     if not state.grow_classes:
                         self._refuse_label(state, target[start], start)
@@ -353,7 +357,7 @@ class Engine(Estimator):
                         foretold = self._scores(rows.part(start, start + 1), state)
                         before = self._chances(foretold, state)
                     state, newcomer = self._admit(state, target[start])
-                    codes, known = self._codes(state, target[start:stop])
+                    codes, known = self._codes(state, target[start:end])
                 bound = self._bind(state)
                 end, learns = start + known, not state.undecided  # from one label alone there is nothing to learn
                 gate = bound.predict_only

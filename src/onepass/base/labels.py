@@ -147,8 +147,10 @@ def check_labels(labels: Array | None, others: Array) -> None:
     """Refuse new labels that are not finite, or that cannot be sorted among those before, or told from them."""
     if _kind(others) == "number" and not np.isfinite(others).all():
         raise ValueError(f"Input y contains {'NaN' if np.isnan(others).any() else 'infinity'}: that is no label.")
-    known, new = [] if labels is None else labels.tolist(), others.tolist()
-    if labels is not None and known and _kind(labels) != _kind(others):
+    if labels is None or len(labels) == 0 or labels.dtype.kind == others.dtype.kind:
+        return
+    known, new = labels.tolist(), others.tolist()
+    if _kind(labels) != _kind(others):
         raise TypeError(f"The label {new[0]!r} is of another kind than the labels so far, {known}.")
     for exact, kept in zip([*known, *new], np.array([*known, *new]).tolist(), strict=True):
         if exact != kept:

@@ -19,8 +19,10 @@ from onepass.compiled.pulse import begin_step, end_step, moment, still
 from onepass.compiled.rows import DenseRows, SparseRows
 from onepass.compiled.verb import verb
 
-# What an example comes through: a stage and then the rest. In the end it gets the constant feature, which is the learner's.
-Before = namedtuple("Before", "stage rest")
+# What an example comes through: a stage and then the rest. In the end it gets the constant feature, which is the learner's. `turns` are
+# False and True: whether the stage learns from the row, when it comes and when it goes.
+Before = namedtuple("Before", "stage rest turns")
+TURNS = np.array([False, True])
 End = namedtuple("End", "bias")
 
 # Where columns are hashes, an entry of each that is known has a number in between; those that are not need a closer look, unless they
@@ -132,12 +134,11 @@ def _(stages: Any, model: Any, average: Any, X: Any, y: Any, gate: Any, scores: 
 def _(stages: Any, model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count: Any) -> Any:
     if unsound(stages.stage, X):
         return 0
-    taught, out = np.zeros(1, np.bool_), result(stages.stage, X)
-    run_stage(stages.stage, X, taught, out)
+    out = result(stages.stage, X)
+    run_stage(stages.stage, X, stages.turns[:1], out)
     done = through(stages.rest, model, average, after(stages.stage, X, out), y, gate, scores, count)
     if done == 1 and gate.every > 0:
-        taught[0] = True
-        run_stage(stages.stage, X, taught, out)
+        run_stage(stages.stage, X, stages.turns[1:], out)
     keep_alive(out)
     return done
 

@@ -176,12 +176,12 @@ def _found(stage: Any, columns: set[int], examples: Iterable[Any]) -> dict[int, 
 
 def _text(value: Any) -> str:
     if isinstance(value, dict):
-        return _some([f"{name}={_text(item)}" for name, item in value.items()])
+        return _some([f"{_text(name)}={_text(item)}" for name, item in value.items()])
     if isinstance(value, list):
         return _some([_text(item) for item in value])
     if isinstance(value, float):
         return f"{value:.4g}"
-    return f"{value:,}" if type(value) is int else str(value)
+    return f"{value:,}" if type(value) is int else str(value) or '""'  # a column may have no name
 
 
 def _some(texts: list[str]) -> str:

@@ -102,10 +102,12 @@ def _(stage: Any, X: Any, out: Any) -> Any:
 @after.form(Impute, SparseRows)
 def _(stage: Any, X: Any, out: Any) -> Any:
     columns = stage.columns
-    indices = np.empty(len(out), X.indices.dtype)
+    both = np.empty(len(out) + 2, X.indices.dtype)  # one allocation: single examples notice
+    indptr, indices = both[:2], both[2:]
+    indptr[0], indptr[1] = 0, len(out)
     for i in range(len(out)):
         indices[i] = columns * X.indices[i // columns] + i % columns
-    return SparseRows(columns * X.indptr, indices, lent(out), X.bias)
+    return SparseRows(indptr, indices, lent(out), X.bias)
 
 
 @unsound.form(Impute)

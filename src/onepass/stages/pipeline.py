@@ -28,7 +28,7 @@ from onepass.base.writing import guarded, one_lock, steadily
 from onepass.stages.foreign import Foreign, is_foreign
 
 SEEN = attrgetter("_shown", "_state")
-NOW = attrgetter("_shown", "_state", "_edition")
+NOW = attrgetter("_lock", "_state", "_edition", "_shown")
 
 
 def pipeline(*steps: Any) -> Pipeline:
@@ -67,6 +67,41 @@ def _learner_has(name: str) -> Any:
     return offered_if(lambda self: getattr(self.learner, name))
 
 
+class Chain:
+    """All steps in one call of machine code, for single examples that nothing new comes with. It holds as long as the steps are the
+    versions that it was made of; `one` is None where each example needs a closer look, and `lock` where the steps have several."""
+
+    def __init__(self, steps: list[tuple[str, Any]], versions: list[tuple[Any, ...]], one: Bound | None) -> None:
+        self.one = one
+        self.lock = versions[0][0] if len({id(lock) for lock, *_ in versions}) == 1 else None
+        self._steps = steps[:]
+        self._versions = [(step, *version[:3]) for (_, step), version in zip(steps, versions, strict=True)]
+
+    def holds(self, steps: list[tuple[str, Any]]) -> bool:
+        """Whether these are the steps that it was made of, as they were then."""
+        if steps != self._steps:
+            return False
+        for step, lock, state, edition in self._versions:
+            if step._state is not state or step._lock is not lock or step._edition is not edition or step._shown is not None:
+                return False
+        return True
+
+    def learned(self, x: Any, y: Any) -> bool:
+        """Learn from one example, by whoever has the lock; False if it needs a closer look."""
+        one = self.one
+        if one is None:
+            return False
+        try:
+            code = one.code(y)
+        except TypeError:  # a list or the like, which a closer look will call no label
+            return False
+        answer = None if code is None else one.run_one(x, code, one.full)
+        return answer is not None and answer == answer
+
+
+NO_CHAIN = Chain([], [], None)
+
+
 class Pipeline(Saved, Riverine, _BaseComposition):
     """Stages, then a learner, with the learner's methods. Make one with :func:`pipeline`.
 
@@ -89,7 +124,7 @@ class Pipeline(Saved, Riverine, _BaseComposition):
     1.5
     """
 
-    _chained: tuple[Any, Any] = (None, None)  # what `_chain` gave last, and for which versions of the steps
+    _chained = NO_CHAIN  # what `_chain` made last
 
     def __init__(self, steps: list[tuple[str, Any]]) -> None:
         self.steps = steps
@@ -196,29 +231,27 @@ class Pipeline(Saved, Riverine, _BaseComposition):
 
     def learn_one(self, x: Any, y: Any = None, w: float = 1.0) -> None:
         """Learn from one example: a dict of features, a 1-d array or a sparse row. `w` is its weight."""
-        steps = self._all
-        with one_lock(steps):
-            one = self._chain(steps) if w == 1.0 else None
-            try:
-                code = None if one is None else one.code(y)
-            except TypeError:  # a list or the like, which a closer look will call no label
-                code = None
-            answer = None if one is None or code is None else one.run_one(x, code, one.full)
-            if answer is None or answer != answer:
-                door = Door(labels_come=True, features_come=isinstance(x, Mapping))
-                self._learn(self._all[0]._one_row(x), [y], None if w == 1.0 else [w], door)
+        chain = self._chained
+        with chain.lock or self._writing():
+            if w == 1.0 and chain.holds(self.steps) and chain.learned(x, y):
+                return
+        with self._writing():
+            latest = self._chain()
+            if w == 1.0 and latest is not chain and latest.learned(x, y):
+                return
+            door = Door(labels_come=True, features_come=isinstance(x, Mapping))
+            self._learn(self._all[0]._one_row(x), [y], None if w == 1.0 else [w], door)
 
-    def _chain(self, steps: list[Any]) -> Bound | None:
-        """The binding for single examples that nothing new comes with, all steps in one call; None if each needs a closer look."""
-        now = list(map(NOW, steps))  # in one go: what readers see belongs together
-        then, one = self._chained
-        if now == then:
-            return one
-        if any(state is None or shown is not None for shown, state, _ in now):
-            return None  # there is a version for a while only
-        one = self._join([state for _, state, _ in now])
-        self._chained = now, one
-        return one
+    def _chain(self) -> Chain:
+        """The chain of the steps as they are."""
+        chain, steps = self._chained, self.steps
+        if chain.holds(steps):
+            return chain
+        versions = list(map(NOW, self._all))  # in one go: what readers see belongs together
+        if any(state is None or shown is not None for _, state, _, shown in versions):
+            return NO_CHAIN  # there is a version for a while only
+        self._chained = Chain(steps, versions, self._join([state for _, state, _, _ in versions]))
+        return self._chained
 
     def _join(self, states: list[Any]) -> Bound | None:
         stages = self.stages
@@ -367,14 +400,11 @@ class Pipeline(Saved, Riverine, _BaseComposition):
 
     def _answer_one(self, x: Any) -> tuple[Any, float | None]:
         """The answer to one example, and the binding that gave it; None if it needs a closer look."""
-        steps = self._all
-        one = self._chain(steps)
+        chain = self._chain()
+        one = chain.one
         answer = None if one is None else one.run_one(x, one.no_targets, one.none)
-        if answer is None or answer != answer:
-            return one, None
-        then, latest = self._chained
         # See Classifier.predict_one: by now there may be another version of the model in the same arrays.
-        return one, answer if one is latest and list(map(NOW, steps)) == then else None
+        return one, None if answer is None or answer != answer or not chain.holds(self.steps) else answer
 
     @_learner_has("predict_proba_one")
     def predict_proba_one(self, x: Any) -> dict[Any, float]:

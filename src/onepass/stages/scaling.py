@@ -44,7 +44,8 @@ def _(stage: Any, X: Any, taught: Any, out: Any) -> Any:
     mean, squares, seen, count, _ = stage
     rows, width = X.values.shape
     changed = False
-    m, s = np.zeros(width), np.zeros(width)
+    both = np.zeros((2, width))  # one allocation: single examples notice
+    m, s = both[0], both[1]
     n = count[T]
     for j in range(min(width, len(mean) - 1)):
         m[j], s[j] = moments(mean, squares, seen, j + 1, n)
@@ -128,8 +129,9 @@ def _(stage: Any, X: Any) -> Any:
 
 @after.form(Standardise, SparseRows)
 def _(stage: Any, X: Any, out: Any) -> Any:
-    indptr, indices, rest = np.zeros(2, X.indptr.dtype), np.empty(len(out), X.indices.dtype), len(X.indices) - len(out)
-    indptr[1] = len(out)
+    both, rest = np.empty(len(out) + 2, X.indices.dtype), len(X.indices) - len(out)  # one allocation: single examples notice
+    indptr, indices = both[:2], both[2:]
+    indptr[0], indptr[1] = 0, len(out)
     for i in range(len(out)):
         indices[i] = i if i < stage.columns else X.indices[rest + i]
     return SparseRows(indptr, indices, lent(out), X.bias)
