@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from onepass.plots.boundary import DecisionBoundaryDisplay, draw_boundaries
 from onepass.plots.curves import LearningCurveDisplay
+from onepass.plots.shares import SharesDisplay
 
-__all__ = ["DecisionBoundaryDisplay", "LearningCurveDisplay", "draw_boundaries"]
+__all__ = ["DecisionBoundaryDisplay", "LearningCurveDisplay", "SharesDisplay", "draw_boundaries"]
