@@ -77,7 +77,10 @@ def own(cls: Any, **more: Any) -> dict[str, Any]:
 
 @cache
 def _small(cls: Any) -> dict[str, Any]:
-    return {name: value for name, value in SMALL.items() if name in cls().get_params()}
+    takes = {
+        name for name, default in cls().get_params().items() if not isinstance(default, str)
+    }  # a budget may be one of time
+    return {name: value for name, value in SMALL.items() if name in takes}
 
 
 def choices(cls: Any) -> Iterator[dict[str, Any]]:

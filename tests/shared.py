@@ -15,8 +15,10 @@ import pytest
 from numba.core import config
 
 from onepass import datasets
+from onepass.committee import auto
 
 Name = TypeVar("Name")
+auto.LARGEST = 6  # in tests of what does not depend on sizes, which are most
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
@@ -58,9 +60,10 @@ def golden(name: str) -> Any:
 
 def snapshot(model: Any, *, names: bool = True) -> Any:
     """Everything in a model's state, to the bit. Spare room at the end of the features is no part of it."""
-    state = model._state
-    if state is None:
-        return None
+    return None if model._state is None else snapshot_of(model._state, names=names)
+
+
+def snapshot_of(state: Any, *, names: bool) -> Any:
     content = {
         "about": (state.form, state.dtype, state.seed, state.grow_features, state.grow_classes, state.n_features),
         "classes": None if state.classes is None else state.classes.tolist(),
@@ -68,6 +71,9 @@ def snapshot(model: Any, *, names: bool = True) -> Any:
     if names:
         content["columns"] = None if state.names is None else state.names.first(state.n_features)
         content["hashes"] = None if state.buckets is None else state.buckets.first(state.n_features).tolist()
+    for name, part in state.parts.items():  # which know the same features and labels
+        of_part = snapshot_of(part, names=False)
+        content |= {f"{name}/{key}": of_part[key] for key in of_part if key not in ("about", "classes")}
     for name, array in state.arrays.items():
         role = state.fields.get(name.split(".")[-1])
         if role is not None:

@@ -53,7 +53,10 @@ class Case:
         own = {"dimensions": 4, "components": 12, "hidden": 12, "random_state": 5, "gamma": 0.5, "budget": 20}
         if self.task == "binary":
             own["classes"] = LABELS["binary"].tolist()
-        known = {name: value for name, value in own.items() if name in cls().get_params()}
+        takes = {
+            name for name, default in cls().get_params().items() if not isinstance(default, str)
+        }  # a budget may be one of time
+        known = {name: value for name, value in own.items() if name in takes}
         return cls(**{**known, **self.parameters, **more})
 
     @property
@@ -130,8 +133,13 @@ CLASSIFIERS = [case for case in KINDS if case.task != "regression"]
 WEIGHED = [case for case in CLASSIFIERS if case.weighs]
 
 
+# Committees of many members take long without the compiler, and keep the promises as smaller ones do.
+HEAVY = {"Auto": [pytest.mark.slow], "AutoRegressor": [pytest.mark.slow]}
+
+
 def each(cases: Iterable[Case]) -> Any:
-    return pytest.mark.parametrize("case", [pytest.param(case, marks=pytest.mark.plain, id=str(case)) for case in cases])
+    marked = [pytest.param(case, marks=[pytest.mark.plain, *HEAVY.get(case.name, [])], id=str(case)) for case in cases]
+    return pytest.mark.parametrize("case", marked)
 
 
 every_case = each(ALL)
@@ -422,12 +430,12 @@ def test_order_of_features_does_not_matter(case: Case, order: list[int]) -> None
     model, permuted = case.model(), case.model()
     for one in (model, permuted):
         one.partial_fit(X[:1], y[:1], sample_weight=[0.0], **case.classes)
-    state = permuted._state
-    for name, array in state.arrays.items():
-        role = state.fields.get(name.split(".")[-1])
-        for axis, kind in enumerate(role.axes.split() if role is not None else ()):
-            if kind == "features":
-                array[:] = np.take(array, [0, *(j + 1 for j in order)], axis)
+    for state in (permuted._state, *permuted._state.parts.values()):
+        for name, array in state.arrays.items():
+            role = state.fields.get(name.split(".")[-1])
+            for axis, kind in enumerate(role.axes.split() if role is not None else ()):
+                if kind == "features":
+                    array[:] = np.take(array, [0, *(j + 1 for j in order)], axis)
     np.testing.assert_allclose(permuted.test_then_train(X[:, order], y), model.test_then_train(X, y), rtol=1e-9, atol=1e-9)
 
 
@@ -772,9 +780,10 @@ def test_bad_value_where_the_state_is_larger_than_the_data(case: Case, value: fl
 def test_diverging_leaves_no_trace(case: Case, size: int, blocks: None) -> None:
     """Finite data, scores that are not: an error of its own, and the model from before the call."""
     model = case.fitted()
-    for name, array in model._state.arrays.items():
-        if name.rpartition(".")[::2] in itertools.product(("", "mean", "pocket"), "wWuUA"):
-            array[...] = 1e200
+    for state in (model._state, *model._state.parts.values()):
+        for name, array in state.arrays.items():
+            if name.rpartition(".")[::2] in itertools.product(("", "mean", "pocket"), "wWuUA"):
+                array[...] = 1e200
     X, y = case.data(size)
     X[-1] = 1e150
     before = snapshot(model)

@@ -203,9 +203,10 @@ def agree(case: Case, X: Any, y: Any, codes: Any, tolerance: float = 1e-9, **mor
     return model, scores
 
 
-# Their twins are in test_fourier.py, test_local.py, test_elm.py, test_backprop.py and test_prank.py.
+# Their twins are in test_fourier.py, test_local.py, test_elm.py, test_backprop.py, test_prank.py and test_committee.py.
+COMMITTEES = {"Auto", "AutoRegressor", "Committee", "CommitteeRegressor"}
 NETWORKS = {"HedgeBackprop", "OnlineMLPClassifier", "OnlineMLPRegressor"}
-ELSEWHERE = {"FOGD", "LocalPA", "OSELMClassifier", "OSELMRegressor", "PRank", *NETWORKS}
+ELSEWHERE = {"FOGD", "LocalPA", "OSELMClassifier", "OSELMRegressor", "PRank", *NETWORKS, *COMMITTEES}
 
 
 def test_every_learner_has_a_twin() -> None:

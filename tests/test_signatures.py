@@ -59,6 +59,10 @@ ORDER = {
     "HedgeBackprop": "hidden activation rate beta floor",
     "OnlineMLPClassifier": "hidden activation loss step C variant rate",
     "OnlineMLPRegressor": "hidden activation loss step C variant rate epsilon",
+    "Committee": "members",
+    "CommitteeRegressor": "members",
+    "Auto": "budget",
+    "AutoRegressor": "budget",
 }
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for those who read and don't run
     from onepass.active import ActiveLearner as ActiveLearner
     from onepass.base import DivergedError as DivergedError
     from onepass.base import ModelFileError as ModelFileError
+    from onepass.committee import *  # noqa: F403
     from onepass.embedding import *  # noqa: F403
     from onepass.kernel import *  # noqa: F403
     from onepass.linear import *  # noqa: F403
@@ -52,7 +53,7 @@ __version__ = "0.1.0"
 
 getLogger(__name__).addHandler(NullHandler())  # quiet, unless the program says where logs go
 
-_FAMILIES = ("linear", "kernel", "embedding", "local", "neural")  # whose lists of learners are the only ones
+_FAMILIES = ("linear", "kernel", "embedding", "local", "neural", "committee")  # whose lists of learners are the only ones
 _PARTS = ("datasets", "evaluate", "plots", "streams")
 _OTHERS = {
     "ActiveLearner": "active",

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import IO, Any
 
-from onepass import embedding, kernel, linear, local, neural
+from onepass import committee, embedding, kernel, linear, local, neural
 from onepass.active import ActiveLearner
 from onepass.base import Learner, ModelFileError
 from onepass.base.estimator import Estimator
@@ -26,7 +26,7 @@ def learners() -> dict[str, type[Learner]]:
     >>> sorted(name for name in onepass.learners() if name.startswith("PA"))
     ['PAClassifier', 'PAMOClassifier', 'PAMORegressor', 'PAMultilabel', 'PARegressor', 'PAUniclass']
     """
-    families = (linear, kernel, embedding, local, neural)
+    families = (linear, kernel, embedding, local, neural, committee)
     return {name: getattr(family, name) for family in families for name in family.__all__}
 
 

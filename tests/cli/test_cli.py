@@ -859,3 +859,20 @@ def test_words_are_found_in_the_file_that_was_learned(tmp_path: Path) -> None:
     moved = file.rename(tmp_path / "moved.tsv")
     assert all(name.startswith("hash") for name in largest())
     assert set(largest("--data", moved)[:4]) == {f"text: {word}" for word in ("win", "a", "prize", "now")}
+
+
+def test_the_shares_of_a_committee_are_said_and_drawn(table: Path, tmp_path: Path) -> None:
+    """A committee learns where no learner is named."""
+    assert "shares" in good("learn", table, "--plot", tmp_path / "plot.png").stdout
+    assert (tmp_path / "plot.png").stat().st_size > 10_000
+    report = json.loads(good("learn", table, "--json").stdout)
+    assert (report["learner"], report["stages"]) == ("Auto", ["Imputer"])
+    assert list(report["shares"]) == ["arow", "pa", "product"]
+    assert json.loads(good("learn", table, "--learner", "arow", "--json").stdout)["shares"] is None
+
+
+def test_the_shares_of_a_committee_are_on_the_page(table: Path, tmp_path: Path) -> None:
+    good("compare", table, "--learners", "auto,arow", "--permutations", 2, "--html", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("<svg") == 2
+    assert "Shares of auto" in page

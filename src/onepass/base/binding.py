@@ -46,6 +46,7 @@ class Bound:
         self.average: Any = NoAverage(0)
         arrays = self._averaging(learner, state)
         self.model = learner._loop_record(state, arrays)
+        self._make_ready = learner._readiness(self.model)
         self.state, self.dtype, self.count, self.pulse = state, dtype, state.arrays["count"], np.asarray(state.pulse)
         self.bias = dtype.type(1 if learner.fit_intercept else 0)
         self.no_targets = learner._no_codes(state)
@@ -155,6 +156,7 @@ class Bound:
         entry = self._entries.get(kind)
         if entry is None:
             typed = type(rows)(*map(readonly, rows[:-1]), rows[-1])  # one type for all ways in
+            self._make_ready(typed)
             entry = machine_code(run, self.model, self.average, typed, targets, gate, scores, self.count)
             self._entries[kind] = entry
         return entry, self.model, self.average, rows, targets, gate, scores, self.count

@@ -70,6 +70,10 @@ class Engine(Estimator):
         """The record that the loop takes: that of the rules, with what options put around it."""
         return self._record(state, arrays)
 
+    def _readiness(self, record: Any) -> Callable[[Any], None]:
+        """What makes the record ready for rows of one kind, of which it gets some, before machine code sees the first."""
+        return lambda rows: None
+
     def _weights_are_switches(self) -> bool:
         """Whether the optimisation problem has no loss term to weigh, so that only the weights 0 and 1 mean anything."""
         return False

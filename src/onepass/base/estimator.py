@@ -102,7 +102,7 @@ class Estimator(Saved, Locked, BaseEstimator):
 
     def __setstate__(self, content: dict[str, Any]) -> None:
         super().__setstate__(content)
-        if self._state is not None and not all(array.flags.writeable for array in self._state.arrays.values()):
+        if self._state is not None and not self._state.writable:
             self._state = self._state.copy()  # unpickled from a memory map
 
     def __copy__(self) -> Self:

@@ -71,6 +71,8 @@ class Learner(Riverine, Engine):
         """What parameter selection tries if it is told nothing else: name -> values, in the order of the search."""
         return {}
 
+    _scales: ClassVar[bool] = False  # whether it scales the features itself
+
     def _takes_objects(self) -> bool:
         """Whether its rows are objects (`compiled/objects.py`)."""
         return False

@@ -346,7 +346,8 @@ def unpack(header: dict[str, Any], arrays: dict[str, Array], known: dict[str, An
     for step_name, of_step in header["steps"]:
         mine = {key.removeprefix(f"{step_name}/"): array for key, array in arrays.items() if key.startswith(f"{step_name}/")}
         steps[step_name] = unpack({"format": header["format"], **of_step}, mine, known)
-    return cls._unpack(header, steps)
+    own = {key: array for key, array in arrays.items() if key.startswith("/")}  # what belongs to no step
+    return cls._unpack(header, {**own, **steps})
 
 
 def pack_value(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -109,6 +110,7 @@ class State:
     names: Names | None = None  # of the features, where they have names
     buckets: Buckets | None = None  # the hashes that the features are, where they are hashes
     held: Any = None  # an object of another library, which nobody changes: another takes its place, in another state
+    parts: dict[str, State] = field(default_factory=dict)  # of what is made of several: they see the same features and labels
     arrays: dict[str, Array] = field(default_factory=dict)
     pulse: memoryview = field(default_factory=no_steps)
     bound: Any = field(
@@ -125,9 +127,10 @@ class State:
         """Another state that is like this one but for some changes."""
         other = object.__new__(State)
         other.__dict__.update(self.__dict__, bound=None, **changes)
-        if "arrays" in changes:
+        if "arrays" in changes or "parts" in changes:
             other.__dict__.pop("capacity", None)
             other.__dict__.pop("foresees", None)
+        if "arrays" in changes:
             other.pulse = no_steps()
         return other
 
@@ -147,14 +150,13 @@ class State:
             for name, role in self.fields.items()
             if "features" in role.axes.split()
         ]
-        return min(sizes, default=self.n_features)
+        return min([*sizes, *(part.capacity for part in self.parts.values())], default=self.n_features)
 
     @cached_property
     def foresees(self) -> bool:
         """Whether features that are still to come have numbers already: then they count, even in a first prediction."""
-        return self.grow_features and any(
-            (role.draw or role.foreseen) and "features" in role.axes.split() for role in self.fields.values()
-        )
+        own = any((role.draw or role.foreseen) and "features" in role.axes.split() for role in self.fields.values())
+        return self.grow_features and (own or any(part.foresees for part in self.parts.values()))
 
     @property
     def units(self) -> tuple[float, float]:
@@ -169,7 +171,16 @@ class State:
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in self.arrays.values())
+        return sum(array.nbytes for array in self.arrays.values()) + sum(part.nbytes for part in self.parts.values())
+
+    @property
+    def writable(self) -> bool:
+        own = all(array.flags.writeable for array in self.arrays.values())
+        return own and all(part.writable for part in self.parts.values())
+
+    def _each(self, change: Callable[[State], State]) -> dict[str, State]:
+        """The parts, all changed alike."""
+        return {name: change(part) for name, part in self.parts.items()}
 
     def copy(self) -> State:
         n, names, buckets = self.n_features, self.names, self.buckets
@@ -177,6 +188,7 @@ class State:
             arrays={name: np.array(array) for name, array in self.arrays.items()},  # no memory maps
             names=None if names is None else Names(names.first(n)),
             buckets=None if buckets is None else Buckets(buckets.first(n), buckets.width),
+            parts=self._each(State.copy),
         )
 
     def trimmed(self) -> dict[str, Array]:
@@ -189,7 +201,8 @@ class State:
 
     def set_aside(self) -> State:
         """A copy to go back to, or to look at while this one changes. It has the same writer, and shares the names."""
-        return self._but(arrays={name: array.copy() for name, array in self.arrays.items()})
+        arrays = {name: array.copy() for name, array in self.arrays.items()}
+        return self._but(arrays=arrays, parts=self._each(State.set_aside))
 
     def kept(self, features: Array) -> Kept:
         """The numbers that rows with these features may change, where they change none of other features."""
@@ -212,6 +225,7 @@ class State:
                 extent = {**self._extent(), **dict(zip(role.axes.split(), self.arrays[name].shape, strict=True))}
                 state.arrays[name] = self._entries(name, extent)
         state.allocate_averages()
+        state.parts = self._each(State.forgetful)
         return state
 
     def allocate(self) -> None:
@@ -255,11 +269,17 @@ class State:
             changes["buckets"] = self.buckets.grown(newcomers, self.n_features)
         if self.capacity < n_features:
             changes["arrays"] = self._stretched({"features": n_features + 1})
-        return self._but(**changes)
+        return self._but(**changes, parts=self._each(lambda part: part.widened(n_features)))
 
     def foreseeing(self, width: int) -> State:
         """The state with the numbers of features that are still to come, for predictions; they have no names yet."""
-        return self._but(arrays=self._stretched({"features": width + 1}), n_features=width, names=None, buckets=None)
+        return self._but(
+            arrays=self._stretched({"features": width + 1}),
+            n_features=width,
+            names=None,
+            buckets=None,
+            parts=self._each(lambda part: part.foreseeing(width)),
+        )
 
     def extended(self, sizes: dict[str, int]) -> State:
         """The state with axes that were full made longer."""
@@ -301,7 +321,8 @@ class State:
                     array = np.insert(array, k + (axis != "classes"), fresh.take(0, axis=i), axis=i)
             arrays[name] = np.ascontiguousarray(array)
         classes = np.array([*known[:k], label, *known[k:]])
-        return self._but(classes=classes, arrays=arrays), k
+        parts = self._each(lambda part: part if part.classes is None else part.with_class(label)[0])
+        return self._but(classes=classes, arrays=arrays, parts=parts), k
 
     def turn(self, fields: dict[str, Field]) -> State:
         """The state in the form for many classes, whose fields these are: the same scores, in another form."""
@@ -357,7 +378,16 @@ class State:
             }
             if len(sizes) > 1:
                 return f"its arrays have place for different numbers of {axis}"
-        return None
+        return next(filter(None, (self._flaw_of(part) for part in self.parts.values())), None)
+
+    def _flaw_of(self, part: State) -> str | None:
+        """What is wrong with a part, of itself or beside the others; one that is a stage has no labels."""
+        alike = (self.n_features, self.grow_features) == (part.n_features, part.grow_features)
+        if part.form != "stage":
+            alike = alike and (self.form, self.dtype, self.grow_classes) == (part.form, part.dtype, part.grow_classes)
+            labels = [None if state.classes is None else state.classes.tolist() for state in (self, part)]
+            alike = alike and labels[0] == labels[1]
+        return part.flaw() if alike else "its parts do not know the same features and labels"
 
     def _flaw_of_labels(self) -> str | None:
         labels = self.classes

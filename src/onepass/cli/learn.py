@@ -42,6 +42,8 @@ from onepass.cli.output import facts, is_verbose, metric, plain, save_figure, sh
 
 log = logging.getLogger(__name__)
 
+SHOWN = 0.01  # smaller shares are not
+
 METRICS = {
     "classification": ["mistake_rate"],
     "regression": ["mae", "rmse"],
@@ -210,7 +212,7 @@ def learn(
         start = perf_counter()
         head = list(head_of(data)) if Path(data).is_file() else None
         with terminal() as display:
-            watched = _Watched(chain([first], chunks), stream, display)
+            watched = _Watched(chain([first], chunks), stream, display, model)
 
             def save_to(path: Path) -> None:
                 model.save(path, {**model.metadata, "origin": _origin(watched, stream, options, head, before, origin)})
@@ -237,7 +239,7 @@ def learn(
         with opened(test, task, {**options, "features": width_of(model, options["features"])}) as stream:
             tested = errors_on(model, task, stream, metrics)
     if plot is not None:
-        _draw(result, plot, metrics)
+        _draw(result, plot, metrics, watched.shares)
     figures = result.to_dict()
     report = {
         **_about(model, task),
@@ -350,8 +352,12 @@ class _Watched:
     """The same chunks, shown on the display as they are handed out. `examples` counts those that were dealt with, and `measured` has
     the metrics of as many of them as were accounted for."""
 
-    def __init__(self, chunks: Any, stream: Any, display: Any) -> None:
+    def __init__(self, chunks: Any, stream: Any, display: Any, model: Any) -> None:
+        from onepass.evaluate.shares import Shares, committee_of
+
         self.chunks, self.stream, self.display, self.examples = chunks, stream, display, 0
+        committee = committee_of(model)
+        self.shares = None if committee is None else Shares(committee)
         self.measured: tuple[int, dict[str, float]] = 0, {}
         self._saved, self._due, self._idle = 0, False, False
 
@@ -404,30 +410,43 @@ class _Watched:
         self._idle = False
 
     def report(self, n: int, metrics: dict[str, float]) -> None:
-        """Take note of the metrics, and show the first of them beside the bar."""
+        """Take note of the metrics, and show the first of them beside the bar; and of the shares of a committee."""
         self.measured = n, metrics
+        if self.shares is not None:
+            self.shares(n)
         name, value = next(iter(metrics.items()))
         for task in self.display.tasks:
             self.display.update(task.id, description=f"{name.replace('_', ' ')} {metric(name, value)}")
 
 
-def _draw(result: Any, path: Path, asked: tuple[str, ...]) -> None:
-    """Draw the curve of the first metric that was asked for and has a value, else that of the mistake rate or the MAE."""
+def _draw(result: Any, path: Path, asked: tuple[str, ...], shares: Any) -> None:
+    """Draw the curve of the first metric that was asked for and has a value, else that of the mistake rate or the MAE; and below it the
+    shares of a committee."""
     import matplotlib
 
     matplotlib.use("Agg")
-    from onepass.plots import LearningCurveDisplay
+    from onepass.plots import LearningCurveDisplay, SharesDisplay
+    from onepass.plots.style import figure
 
     found = {name for name, value in result.metrics.items() if not math.isnan(value)}
     chosen = next(
         (name for name in result.metrics if name in found and (name in asked or name.partition("[")[0] in asked)), None
     )
-    save_figure(LearningCurveDisplay.from_prequential(result, chosen).figure_, path)
+    if shares is None:
+        save_figure(LearningCurveDisplay.from_prequential(result, chosen).figure_, path)
+        return
+    both = figure(7.0, 7.0)
+    above, below = both.subplots(2, 1)
+    LearningCurveDisplay.from_prequential(result, chosen, ax=above)
+    SharesDisplay(shares.curve).plot(below)
+    save_figure(both, path)
 
 
 def _about(model: Any, task: str) -> dict[str, Any]:
     """What the model is, as JSON takes it."""
-    learner = getattr(model, "learner", model)
+    from onepass.evaluate.shares import committee_of
+
+    learner, committee = getattr(model, "learner", model), committee_of(model)
     return {
         "learner": type(learner).__name__,
         "stages": [type(stage).__name__ for stage in getattr(model, "stages", [])],
@@ -435,6 +454,7 @@ def _about(model: Any, task: str) -> dict[str, Any]:
         "parameters": {name: value for name, value in learner.get_params().items() if name not in ("classes", "grow")},
         "features": model.n_features_in_,
         "classes": None if task in ("regression", "ranking") else learner.classes_.tolist(),
+        "shares": None if committee is None else committee.shares_,
     }
 
 
@@ -447,6 +467,9 @@ def _summary(report: dict[str, Any], metrics: dict[str, float], tested: dict[str
         lines["classes"] = ", ".join(shown) + (f", ... ({len(report['classes'])})" if len(report["classes"]) > 8 else "")
     for name, value in metrics.items():
         lines[name.replace("_", " ")] = metric(name, value)
+    if report["shares"] is not None:
+        largest = sorted(report["shares"].items(), key=lambda share: -share[1])
+        lines["shares"] = ", ".join(f"{name} {100 * share:.0f}%" for name, share in largest if share >= SHOWN)
     lines["updates"] = f"{report['updates']:,}"
     if report["drifts"] is not None:
         shown = [f"{place:,}" for place in report["drifts"][:8]]

@@ -280,16 +280,14 @@ def classes_from(y: Any, names: tuple[str, ...]) -> list[Any]:
 
 
 def resolved(name: str, kind: str, task: str) -> str:
-    """The learner that a name means for data of a kind; "auto" means one that does well on most of it."""
+    """The learner that a name means for data of a kind; "auto" is a committee, or for what that can't take another that does well."""
     if name != AUTO:
         return name
     if task in LEARNERS_OF_OUTPUTS:
         return LEARNERS_OF_OUTPUTS[task]
     if kind in KEPT:
         return "kernelpa"
-    if task == "classification":
-        return "pamo-auto" if kind == NUMBERS else "arow"
-    return "pamo" if kind == NUMBERS else "ogd"  # an embedding of all that may be hashed takes half a gigabyte
+    return AUTO
 
 
 def build(
@@ -344,7 +342,7 @@ def build(
         stages.append(Table(features or HASHED, *columns, missing=holes, scale=scaled, encode=list(encode) or None))
     elif fill is not None:
         stages.append(Imputer(fill))
-    if (scale == "standard" and kind != MIXED) or (scale == "auto" and kind == NUMBERS):
+    if (scale == "standard" and kind != MIXED) or (scale == "auto" and kind == NUMBERS and not cls._scales):
         stages.append(StandardScaler())
     if scale == "unit" or (scale == "auto" and kind == MIXED):
         stages.append(UnitNorm())

@@ -150,8 +150,8 @@ LEARNER = click.option(
     "--learner",
     default="auto",
     show_default=True,
-    help="A name that `onepass learners` lists: pa1, pamo, PAClassifier, ... auto: for tables of numbers pamo-auto, or pamo if the"
-    " label is a number; for all else arow, or ogd.",
+    help="A name that `onepass learners` lists: pa1, pamo, PAClassifier, ... auto: a committee of several, which finds out along the"
+    " way whom to follow; --set budget=fast is twice as fast.",
 )
 SET = click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the learner, or of --stage; may be repeated."

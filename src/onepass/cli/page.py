@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from html import escape
 from typing import Any
 
 import numpy as np
 
+from onepass.evaluate import Curve
 from onepass.evaluate.metrics import PER_CENT
 from onepass.plots.curves import WARM_UP
 from onepass.plots.style import html_page
 
 WIDTH, HEIGHT = 720, 400
 LEFT, RIGHT, TOP, BOTTOM = 74, 26, 44, 62
+COLOURS = 7
 
 
 def page(comparison: Any, data: str) -> str:
     """The page: what was compared on which data, the mean learning curves, the table."""
     result = comparison.to_dict()
-    legend = "".join(f'<li style="--curve: {_colour(i)}">{escape(name)}</li>' for i, name in enumerate(result["models"]))
     about = f"<p>{escape(comparison.table().caption)}</p>"
-    curves = f"{chart(comparison.curves, result['metric'])}<ul>{legend}</ul>"
-    return html_page(f"Learners compared on {data}", f'{about}{curves}<div class="table">{comparison._repr_html_()}</div>')
+    curves = chart(comparison.curves, result["metric"]) + _legend(result["models"])
+    shares = "".join(_shares(name, of) for name, of in comparison.shares.items())
+    table = f'<div class="table">{comparison._repr_html_()}</div>'
+    return html_page(f"Learners compared on {data}", f"{about}{curves}{table}{shares}")
+
+
+def _legend(names: Iterable[str]) -> str:
+    entries = "".join(f'<li style="--curve: {_colour(i)}">{escape(name)}</li>' for i, name in enumerate(names))
+    return f"<ul>{entries}</ul>"
+
+
+def _shares(name: str, shares: Any) -> str:
+    """The shares of a committee along the pass, those that became the largest."""
+    largest = sorted(shares.values, key=lambda voice: -float(np.nanmax(shares[voice])))[:COLOURS]
+    curves = Curve(shares.positions, {voice: shares[voice] for voice in shares.values if voice in largest})
+    return f"<h2>Shares of {escape(name)}</h2>{chart(curves, 'share')}{_legend(curves.values)}"
 
 
 def chart(curves: Any, metric: str) -> str:
@@ -32,7 +48,7 @@ def chart(curves: Any, metric: str) -> str:
     low, high = min(float(np.nanmin(v)) for v in settled), max(float(np.nanmax(v)) for v in settled)
     step, ticks = ticks_between(0.0 if 0 <= low < 0.35 * high else low, high, 5)
     bottom, top = ticks[0], ticks[-1]
-    in_per_cent = metric in PER_CENT
+    in_per_cent = metric in PER_CENT or metric == "share"
 
     def across(x: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * x / float(positions[-1])
@@ -79,4 +95,4 @@ def ticks_between(low: float, high: float, count: int) -> tuple[float, list[floa
 
 
 def _colour(i: int) -> str:
-    return f"var(--c{i % 7})"
+    return f"var(--c{i % COLOURS})"

@@ -11,7 +11,7 @@ from onepass.compiled.average import show, tick
 from onepass.compiled.borrow import borrowed, keep_alive
 from onepass.compiled.compiler import entry_point, routine
 from onepass.compiled.rows import row
-from onepass.compiled.rules import PASSIVE, combine, learn, score, scratch, seat
+from onepass.compiled.rules import PASSIVE, combine, dismiss, learn, score, scratch, seat
 from onepass.compiled.verb import verb
 
 # A gate says how much each row weighs. Weights: one weight a row, or `every` for all rows if there are none.
@@ -71,5 +71,6 @@ def run(model: Any, average: Any, X: Any, y: Any, gate: Any, scores: Any, count:
         done += 1
     if seen != before:  # a reader that learned nothing must not undo what a writer counted meanwhile
         count[T], count[UPDATES] = seen, updates
+    dismiss(model, s)
     keep_alive((own, own_spare))
     return done

@@ -19,6 +19,15 @@ def scratch(model: Any) -> Any:
     """A record of work space for one call, with at least `scores`. Never part of the model: readers may run at the same time."""
 
 
+def _frees_itself(model: Any, s: Any) -> Any:
+    pass
+
+
+@verb(0, otherwise=_frees_itself)
+def dismiss(model: Any, s: Any) -> None:
+    """Give back what `scratch` took and nobody counts."""
+
+
 @verb(0)
 def score(model: Any, x: Any, s: Any) -> None:
     """s.scores = the scores of x, and whatever `learn` needs again."""

@@ -23,6 +23,7 @@ from onepass.evaluate.held_out import HeldOut
 from onepass.evaluate.metrics import Array, best_is_high
 from onepass.evaluate.online import arrays, default_metric, prequential, rows, take
 from onepass.evaluate.progress import bar, counted
+from onepass.evaluate.shares import Shares, committee_of
 from onepass.evaluate.tables import Tabled, figure, plain, title, words
 from onepass.evaluate.tally import Curve
 
@@ -46,6 +47,8 @@ class Comparison(Tabled):
         The number of examples.
     settings : dict
         settings[model] has the parameters that were chosen for it, if models were tuned.
+    shares : dict
+        shares[model] has the shares along the pass, the mean over the permutations, as a Curve, where the model is a committee.
     """
 
     metric: str
@@ -53,6 +56,7 @@ class Comparison(Tabled):
     curves: Curve
     n: int
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)
+    shares: dict[str, Curve] = field(default_factory=dict)
 
     def mean(self, model: str, what: str = "online") -> float:
         """The mean over the permutations."""
@@ -81,6 +85,7 @@ class Comparison(Tabled):
                 model: {name: plain(value) for name, value in chosen.items()} for model, chosen in self.settings.items()
             },
             "curves": self.curves.to_dict(),
+            "shares": {model: shares.to_dict() for model, shares in self.shares.items()},
         }
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
@@ -243,13 +248,13 @@ def compare(
         tuned = {name: clone(model).set_params(**settings.get(name, {})) for name, model in models.items()}
         held_out = None if test is None else arrays(test)
 
-        def run(seed: int) -> list[tuple[Any, float | None]]:
+        def run(seed: int) -> list[tuple[Any, float | None, Shares | None]]:
             order = np.random.RandomState(seed).permutation(len(y))
             shuffled, targets = take(X, order), y[order]
             outcomes = []
             for prototype in tuned.values():
-                model, result = _pass(prototype, shuffled, targets, classes, metric, points)
-                outcomes.append((result, None if held_out is None else _test(metric, model, *held_out, classes)))
+                model, result, shares = _pass(prototype, shuffled, targets, classes, metric, points)
+                outcomes.append((result, None if held_out is None else _test(metric, model, *held_out, classes), shares))
                 advance()
             return outcomes
 
@@ -259,7 +264,7 @@ def compare(
         else:
             with ThreadPoolExecutor(jobs) as pool:
                 runs = list(pool.map(run, seeds))
-    results, curves = {}, {}
+    results, curves, all_shares = {}, {}, {}
     for i, name in enumerate(models):
         passes = [outcomes[i][0] for outcomes in runs]
         results[name] = {"online": np.array([result.metrics[metric] for result in passes])}
@@ -269,12 +274,18 @@ def compare(
             results[name]["updates"] = np.array([result.updates for result in passes])
         results[name]["seconds"] = np.array([result.seconds for result in passes])
         curves[name] = np.mean([result.curve[metric] for result in passes], axis=0)
-    return Comparison(metric, results, Curve(runs[0][0][0].curve.positions, curves), len(y), settings)
+        if followed := [shares.curve for shares in (outcomes[i][2] for outcomes in runs) if shares is not None]:
+            voices = followed[0].values
+            means = {voice: np.mean([curve[voice] for curve in followed], axis=0) for voice in voices}
+            all_shares[name] = Curve(followed[0].positions, means)
+    return Comparison(metric, results, Curve(runs[0][0][0].curve.positions, curves), len(y), settings, all_shares)
 
 
-def _pass(prototype: Any, X: Any, y: Array, classes: Array | None, metric: str, points: int) -> tuple[Any, Any]:
+def _pass(prototype: Any, X: Any, y: Array, classes: Array | None, metric: str, points: int) -> tuple[Any, Any, Shares | None]:
     model = clone(prototype)
-    return model, prequential(model, (X, y), metric, classes=classes, points=points)
+    committee = committee_of(model)
+    shares = None if committee is None else Shares(committee)
+    return model, prequential(model, (X, y), metric, classes=classes, points=points, callback=shares), shares
 
 
 def _test(metric: str, model: Any, X: Any, y: Array, classes: Array | None) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -134,16 +134,19 @@ class LearningCurveDisplay:
         return (0.0 if 0 <= low < 0.35 * high else low - room), high + room
 
     def _label_ends(self, low: float, high: float) -> None:
-        """A name beside the end of each curve, moved apart where they would overlap."""
         ends = {i: (values[-1] - low) / (high - low) for i, (name, (_, values)) in enumerate(self.curves.items()) if name}
-        size = 9.5
-        line = 1.25 * size / 72 * self.figure_.dpi / self.ax_.get_window_extent().height
-        names = list(self.curves)
-        order = sorted(ends, key=ends.__getitem__)
-        for i, height in zip(order, _spread([ends[i] for i in order], line), strict=True):
-            self.ax_.annotate(
-                names[i], (1.0, height), (6, 0), "axes fraction", "offset points", color=colour(i), fontsize=size, va="center"
-            )
+        label_ends(self.ax_, list(self.curves), ends)
+
+
+def label_ends(ax: Any, names: list[str], ends: Mapping[int, float], colours: Sequence[str | None] = ()) -> None:
+    """Names beside what they belong to, in its colour unless another is given, moved apart where they would overlap. `ends` are
+    heights, in parts of the axes, by the place of the name."""
+    size = 9.5
+    line = 1.25 * size / 72 * ax.figure.dpi / ax.get_window_extent().height
+    order = sorted(ends, key=ends.__getitem__)
+    for i, height in zip(order, _spread([ends[i] for i in order], line), strict=True):
+        own = (colours[i] if i < len(colours) else None) or colour(i)
+        ax.annotate(names[i], (1.0, height), (6, 0), "axes fraction", "offset points", color=own, fontsize=size, va="center")
 
 
 def _spread(heights: list[float], gap: float) -> list[float]:
