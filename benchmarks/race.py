@@ -152,6 +152,11 @@ class FourierSGD:
         return self.linear.predict(self.features.transform(X))
 
 
+def chosen_by_nobody(budget: str) -> OnePass:
+    """A committee that scales the rows itself, and has the same members on all streams."""
+    return OnePass(lambda: onepass.Auto(budget, random_state=0), scaled=False)
+
+
 def trees(make: Callable[[], Any], seconds: float, scaled: bool = False) -> River:
     return River(lambda _: make(), seconds, scaled=scaled, zeros=True)
 
@@ -161,6 +166,8 @@ def boosted() -> Any:
 
 
 BEST: dict[str, Peer] = {
+    "Auto": chosen_by_nobody("best"),
+    'Auto, budget="fast"': chosen_by_nobody("fast"),
     'PAMO, C="auto", averaged': scaled(lambda: onepass.PAMOClassifier(C="auto", average=True, random_state=0)),
     'PAMO, C="auto"': scaled(lambda: onepass.PAMOClassifier(C="auto", random_state=0)),
     'PA-I, C="auto"': scaled(lambda: onepass.PAClassifier(C="auto")),
