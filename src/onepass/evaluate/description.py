@@ -74,7 +74,7 @@ def describe(model: Any, examples: Iterable[Any] = ()) -> Description:
             "examples": int(learner.t_),
             "updates": int(learner.updates_) if hasattr(learner, "updates_") else None,
         }
-    sizes = [array.nbytes for step in steps if step._latest() is not None for array in step._latest().arrays.values()]
+    sizes = [step._latest().nbytes for step in steps if step._latest() is not None]
     return Description(
         {
             "model": [type(step).__name__ for step in steps],
