@@ -95,7 +95,7 @@ class Auto(Voting, _Budgeted):
     An average and the present weights of a member have shares of their own. An example of 20 features takes 11 or 4 microseconds on one
     core.
 
-    Rows of more than 1,000 features, and hashed ones, are for linear members alone; the former are not centred where they are sparse,
+    Rows of more than 1,000 features, and hashed ones, are for linear members alone; the former are not centred,
     and the latter are taken as they come. Features that come up after the first example are not centred either.
 
     References
