@@ -374,7 +374,7 @@ def test_scores_and_output(libsvm: Path, tmp_path: Path) -> None:
 
 
 def test_probabilities(table: Path, tmp_path: Path) -> None:
-    good("learn", table, "--proba", "--save", tmp_path / "model")
+    good("learn", table, "--learner", "arow", "--proba", "--save", tmp_path / "model")
     header, *lines = good("predict", tmp_path / "model", table, "--proba").stdout.splitlines()
     assert header == "no\tyes"
     model = onepass.load(tmp_path / "model")
@@ -387,7 +387,7 @@ def test_probabilities(table: Path, tmp_path: Path) -> None:
 
 
 def test_probabilities_that_were_not_learned(table: Path, tmp_path: Path) -> None:
-    good("learn", table, "--save", tmp_path / "model")
+    good("learn", table, "--learner", "arow", "--save", tmp_path / "model")
     assert "onepass learn --proba" in failed(2, "predict", tmp_path / "model", table, "--proba")
     assert "--proba is for classes" in failed(2, "learn", table, "--label", "a", "--drop", "class", "--proba")
 
@@ -669,11 +669,11 @@ def long(tmp_path: Path) -> Path:
 
 def test_a_bad_line_saves_what_was_learned_before(long: Path, tmp_path: Path) -> None:
     model = tmp_path / "model"
-    good("learn", long, "--save", model)
+    good("learn", long, "--learner", "arow", "--save", model)
     whole = onepass.load(model)
     model.unlink()
     long.write_text(long.read_text() + "1 1:oops\n")
-    message = failed(1, "learn", long, "--save", model)
+    message = failed(1, "learn", long, "--learner", "arow", "--save", model)
     assert f"long, line {2 * CHUNK + 1}" in message
     assert f"{2 * CHUNK:,} examples before is in {model}" in message
     assert onepass.load(model).t_ == 2 * CHUNK - 1  # with the second example there are two labels to tell apart
@@ -748,7 +748,7 @@ def test_ctrl_c_saves_what_was_learned_so_far(tmp_path: Path, environment: dict[
     """The writer is let go when all but a pipe's worth was read, and the reader is only a block and a few chunks ahead."""
     line = b"+1 1:1 2:0.5\n-1 1:-1 3:0.5\n"
     model = tmp_path / "model"
-    command = [*COMMAND, "learn", "-", "--save", str(model), "--json"]
+    command = [*COMMAND, "learn", "-", "--learner", "arow", "--save", str(model), "--json"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, env=environment, **pipes) as process:  # type: ignore[call-overload]
         process.stdin.write(line * ((2 * BLOCK) // len(line) + 6 * CHUNK))
@@ -850,7 +850,7 @@ def test_words_are_found_in_the_file_that_was_learned(tmp_path: Path) -> None:
     file = tmp_path / "mails.tsv"
     lines = [f"spam\twin a prize now at noon today {t}\nham\tat noon today {t}\n" for t in range(20)]
     file.write_text("label\ttext\n" + "".join(lines))
-    good("learn", file, "--text", "text", "--save", tmp_path / "model")
+    good("learn", file, "--learner", "arow", "--text", "text", "--save", tmp_path / "model")
 
     def largest(*options: Any) -> list[str]:
         return list(json.loads(good("info", tmp_path / "model", "--json", *options).stdout)["largest_weights"])

@@ -287,6 +287,8 @@ def resolved(name: str, kind: str, task: str) -> str:
         return LEARNERS_OF_OUTPUTS[task]
     if kind in KEPT:
         return "kernelpa"
+    if stage_of(kind) is not None:
+        return "arow" if task == "classification" else "ogd"
     return AUTO
 
 

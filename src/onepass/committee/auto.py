@@ -44,10 +44,9 @@ class _Budgeted(Assembly):
     _linear: ClassVar[tuple[str, ...]] = ("arow", "pa", "ogd")  # which wide rows are for
     _scales: ClassVar[bool] = True
 
-    def _drawn(self, cls: Any, *sizes: int, **settings: Any) -> Any:
-        """A member of so many dimensions, components or hidden units; of several layers, where there are several numbers."""
-        first, *more = (min(size, LARGEST) for size in sizes)
-        return cls((first, *more) if more else first, **settings, random_state=self.random_state)
+    def _drawn(self, cls: Any, size: int, **settings: Any) -> Any:
+        """A member of so many dimensions, components or hidden units."""
+        return cls(min(size, LARGEST), **settings, random_state=self.random_state)
 
     def _elected(self, start: Start) -> list[str]:
         wide = start.buckets is not None or start.n_features > WIDE
@@ -87,15 +86,15 @@ class Auto(Voting, _Budgeted):
     Rows are scaled to mean 0 and deviation 1 by those before them, as :class:`onepass.StandardScaler` does, and what is further than 4
     deviations away counts as being there. The members of the :class:`Committee` are, within a
 
-    * `budget` of "best": AROW, PA with C="auto", PAMO-II of 256 dimensions, FOGD with gamma = 1 and 3 / n_features, and networks of 16
-      tanh and of 100 and 100 ReLU units; all but the first two with averages;
+    * `budget` of "best": AROW, PA with C="auto", PAMO-II of 256 dimensions, FOGD, and networks of 16 tanh and of 100 ReLU units with
+      averages, and FOGD with gamma = 3 / n_features;
     * `budget` of "fast": AROW, PA with C="auto", PAMO-I of 64 dimensions and FOGD with averages, FOGD with gamma = 3 / n_features, and
       a network of 16 tanh units.
 
     An average and the present weights of a member have shares of their own. An example of 20 features takes 11 or 4 microseconds on one
     core.
 
-    Rows of more than 1,000 features, and hashed ones, are for linear members alone; the former are not centred where they are sparse,
+    Rows of more than 1,000 features, and hashed ones, are for linear members alone; the former are not centred,
     and the latter are taken as they come. Features that come up after the first example are not centred either.
 
     References
@@ -113,9 +112,6 @@ class Auto(Voting, _Budgeted):
     ['arow', 'pa', 'pamo', 'pamo now', 'fogd', 'fogd now', 'fogd-narrow', 'mlp', 'product']
     """
 
-    _: KW_ONLY
-    calibrate: bool = parameter(more="`predict_proba` does not need it.")
-
     def _appointed(self) -> dict[str, Any]:
         linear = {"arow": AROWClassifier(), "pa": PAClassifier(C="auto")}
         if self.budget == "fast":
@@ -130,9 +126,9 @@ class Auto(Voting, _Budgeted):
             **linear,
             "pamo": self._drawn(PAMOClassifier, 256, variant="II", average=True),
             "fogd": self._drawn(FOGD, 400, average=True),
-            "fogd-narrow": self._drawn(NarrowFOGD, 400, average=True),
+            "fogd-narrow": self._drawn(NarrowFOGD, 400),
             "mlp": self._drawn(OnlineMLPClassifier, 16, C=0.05, average=True),
-            "mlp-relu": self._drawn(OnlineMLPClassifier, 100, 100, activation="relu", C=0.05, average=True),
+            "mlp-relu": self._drawn(OnlineMLPClassifier, 100, activation="relu", C=0.05, average=True),
         }
 
 
@@ -157,9 +153,6 @@ class AutoRegressor(Averaging, _Budgeted):
     >>> bool(np.abs(model.predict([[-1.5], [1.5]]) - 1.5).max() < 0.3)
     True
     """
-
-    _: KW_ONLY
-    scale_target: bool = parameter(False, more="Members see to that themselves, those that need it.")
 
     def _appointed(self) -> dict[str, Any]:
         members = {

@@ -185,8 +185,12 @@ class Assembly(Learner):
         return bool(parts) and all(type(part) is type(everyone.get(name)) for name, part in parts.items())
 
 
+@parametric
 class Voting(Classifier, Assembly):
     """A committee of classifiers."""
+
+    _: KW_ONLY
+    calibrate: bool = parameter(more="`predict_proba` does not need it.")
 
     _multiplies: ClassVar[bool] = True
     _normalises: ClassVar[bool] = True
@@ -212,8 +216,12 @@ class Voting(Classifier, Assembly):
         return True
 
 
+@parametric
 class Averaging(Regressor, Assembly):
     """A committee of regressors."""
+
+    _: KW_ONLY
+    scale_target: bool = parameter(False, more="Members see to that themselves, those that need it.")
 
     _multiplies: ClassVar[bool] = False
 
@@ -373,8 +381,6 @@ class Committee(Voting, _Chosen):
     """
 
     members: Any = parameter(more='None: AROW, and PA with C="auto".')
-    _: KW_ONLY
-    calibrate: bool = parameter(more="`predict_proba` does not need it.")
 
     _kind: ClassVar[Any] = Classifier
     _usual: ClassVar[tuple[Any, ...]] = (AROWClassifier(), PAClassifier(C="auto"))
@@ -409,8 +415,6 @@ class CommitteeRegressor(Averaging, _Chosen):
     """
 
     members: Any = parameter(more="None: AROW and PA.")
-    _: KW_ONLY
-    scale_target: bool = parameter(False, more="Members see to that themselves, those that need it.")
 
     _kind: ClassVar[Any] = Regressor
     _usual: ClassVar[tuple[Any, ...]] = (AROWRegressor(), PARegressor())

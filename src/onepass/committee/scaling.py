@@ -75,7 +75,7 @@ def shown(stage: Any, j: Any, x: Any, centred: Any) -> Any:
 @put_scaled.form(DenseRow)
 def _(x: Any, stage: Any, room: Any) -> Any:
     for j in range(len(x.values)):
-        room.values[j] = shown(stage, j + 1, x.values[j], True)
+        room.values[j] = shown(stage, j + 1, x.values[j], j < stage.columns)
     room.used[0] = len(x.values)
 
 

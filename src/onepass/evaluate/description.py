@@ -74,7 +74,6 @@ def describe(model: Any, examples: Iterable[Any] = ()) -> Description:
             "examples": int(learner.t_),
             "updates": int(learner.updates_) if hasattr(learner, "updates_") else None,
         }
-    sizes = [array.nbytes for step in steps for array in _arrays(step)]
     return Description(
         {
             "model": [type(step).__name__ for step in steps],
@@ -88,17 +87,17 @@ def describe(model: Any, examples: Iterable[Any] = ()) -> Description:
             "rows_of_that": (origin.get("position") or {}).get("rows"),
             "metrics": origin.get("metrics"),
             "largest_weights": _largest(steps, examples) if state is not None else None,
-            "size": _size(sum(sizes)),
+            "size": _size(sum(map(_nbytes, steps))),
             "written_by": getattr(model, "_version", None) and f"onepass {model._version}",
             "metadata": metadata,
         }
     )
 
 
-def _arrays(step: Any) -> Iterable[Any]:
+def _nbytes(step: Any) -> int:
     if not hasattr(step, "_latest"):  # a translator
-        return step._pack()[1].values()
-    return () if step._latest() is None else step._latest().arrays.values()
+        return sum(array.nbytes for array in step._pack()[1].values())
+    return 0 if step._latest() is None else int(step._latest().nbytes)
 
 
 def _settings(step: Any) -> dict[str, Any]:
