@@ -190,7 +190,7 @@ class Voting(Classifier, Assembly):
     """A committee of classifiers."""
 
     _: KW_ONLY
-    calibrate: bool = parameter(more="`predict_proba` does not need it.")
+    calibrate: bool = parameter(more="`predict_proba` is there without it.")
 
     _multiplies: ClassVar[bool] = True
     _normalises: ClassVar[bool] = True
