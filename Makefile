@@ -23,7 +23,7 @@ test: .venv/dev
 	@NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n auto -m 'plain and not slow' -W ignore::RuntimeWarning
 	@$(BIN)/pytest -q -n auto
 
-# Machine code stays in the process that loaded it: in one run each process would take 20 GB.
+# Machine code stays in the process that loaded it: of two runs, the processes of the second grew to 11 GB each.
 CONTRACT := tests/test_contract.py
 test-slow: .venv/dev
 	@$(BIN)/pytest -q -n auto -m 'slow' --ignore $(CONTRACT)

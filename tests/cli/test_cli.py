@@ -340,7 +340,7 @@ def test_drifts_are_seen_and_shown(tmp_path: Path) -> None:
     y = np.where((X[:, 0] > 0.2) ^ (np.arange(1200) >= 600), "up", "down")
     path = tmp_path / "turning.csv"
     path.write_text("a,b,class\n" + "".join(f"{a},{b},{label}\n" for (a, b), label in zip(X, y, strict=True)))
-    slowly = ("--set", "average=uniform", "--set", "C=0.01", "--json")
+    slowly = ("--learner", "pamo", "--set", "average=uniform", "--set", "C=0.01", "--json")
     for drift in ("adwin", "page-hinkley", "window"):
         seen = json.loads(good("learn", path, *slowly, "--drift", drift).stdout)
         anew = json.loads(good("learn", path, *slowly, "--drift", drift, "--on-drift", "reset").stdout)
