@@ -384,15 +384,14 @@ class _Watched:
 
     def _save_if_due(self) -> None:
         if self._due and self.examples > self._saved:
-            self._due = False
+            self._saved, self._due = self.examples, False
             try:
                 self._save()
-            except OSError as error:  # there may be room again at the next
+            except OSError as error:  # there may be room again when more was learned
                 click.echo(
                     f"onepass: no checkpoint after {self.examples:,} examples ({error.strerror}); learning goes on", err=True
                 )
                 return
-            self._saved = self.examples
             log.info("checkpoint after %d examples", self.examples)
 
     def __iter__(self) -> Iterator[Any]:
