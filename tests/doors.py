@@ -533,7 +533,8 @@ LATE = 20  # where the third label comes
 ASKED = 3
 
 
-KNOWING = "PAMOClassifier", "OSELMClassifier", "OnlineMLPClassifier", "HedgeBackprop"  # start from the features that they know
+# These start from the features that they know, or have members that do.
+KNOWING = "PAMOClassifier", "OSELMClassifier", "OnlineMLPClassifier", "HedgeBackprop", "Auto"
 ROUNDED = "OSELMClassifier", "ALMA"  # all others have weights that are split by halves, which rounds nothing
 
 
