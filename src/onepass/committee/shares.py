@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.calibration import tame
+from onepass.compiled.calibration import softmax, tame
 from onepass.compiled.compiler import to_the_letter
 from onepass.compiled.losses import ManyClasses, TwoClasses
 from onepass.compiled.verb import verb
@@ -131,18 +131,6 @@ def speak(z: Any, margin: Any, weight: Any, p: Any, product: Any) -> Any:
         p[k] = margin[STEEPNESS] * z[k]
         product[k] += weight * p[k]
     softmax(p)
-
-
-@to_the_letter
-def softmax(p: Any) -> Any:
-    top, total = p[0], 0.0
-    for k in range(1, len(p)):
-        top = max(top, p[k])
-    for k in range(len(p)):
-        p[k] = np.exp(p[k] - top)
-        total += p[k]
-    for k in range(len(p)):
-        p[k] /= total
 
 
 @to_the_letter

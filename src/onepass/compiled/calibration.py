@@ -57,25 +57,31 @@ def weigh(platt: Any, g: Any, error: Any) -> Any:
 
 
 @to_the_letter
-def softmax(platt: Any, A: Any, scores: Any, x: Any, p: Any) -> Any:
-    """p = the probability of each class, and x = what A is multiplied with."""
-    size = np.sqrt(platt[AA] / platt[BB])
-    x[0] = 1
-    for j in range(1, len(x)):
-        x[j] = min(max(np.float64(scores[j - 1]) / size, -FAR), FAR) if size > 0 else 0.0
-    top = -np.inf
-    for k in range(len(p)):
-        logit, a = platt[SLOPE] * np.float64(scores[k]), A[k]
-        for j in range(len(x)):
-            logit += a[j] * x[j]
-        p[k] = logit
-        top = max(top, logit)
-    total = 0.0
+def softmax(p: Any) -> Any:
+    """p_k <- exp(p_k) / sum_j exp(p_j)."""
+    top, total = p[0], p.dtype.type(0)
+    for k in range(1, len(p)):
+        top = max(top, p[k])
     for k in range(len(p)):
         p[k] = np.exp(p[k] - top)
         total += p[k]
     for k in range(len(p)):
         p[k] /= total
+
+
+@to_the_letter
+def calibrated(platt: Any, A: Any, scores: Any, x: Any, p: Any) -> Any:
+    """p = the probability of each class, and x = what A is multiplied with."""
+    size = np.sqrt(platt[AA] / platt[BB])
+    x[0] = 1
+    for j in range(1, len(x)):
+        x[j] = min(max(np.float64(scores[j - 1]) / size, -FAR), FAR) if size > 0 else 0.0
+    for k in range(len(p)):
+        logit, a = platt[SLOPE] * np.float64(scores[k]), A[k]
+        for j in range(len(x)):
+            logit += a[j] * x[j]
+        p[k] = logit
+    softmax(p)
 
 
 @to_the_letter
@@ -121,7 +127,7 @@ def calibrate_multiclass(platt: Any, A: Any, G: Any, scores: Any, y: Any, weight
         idle = len(weights) > 0 and weights[t] == 0
         if idle and len(chances) == 0:
             continue
-        softmax(platt, A, scores[t], x, p)
+        calibrated(platt, A, scores[t], x, p)
         if len(chances) > 0:
             chances[t] = p
         if idle:
@@ -149,4 +155,4 @@ def probabilities(platt: Any, A: Any, scores: Any, out: Any) -> Any:
         if scores.shape[1] == 1:
             sigmoid(platt, scores[t, 0], out[t])
         else:
-            softmax(platt, A, scores[t], x, out[t])
+            calibrated(platt, A, scores[t], x, out[t])

@@ -23,6 +23,7 @@ from onepass.base import Classifier, Field, State
 from onepass.base.learner import POWERS_OF_TWO
 from onepass.base.parameters import POSITIVE, parameter, parametric
 from onepass.base.state import Array
+from onepass.compiled.calibration import softmax
 from onepass.compiled.compiler import routine, to_the_letter
 from onepass.compiled.loop import sound
 from onepass.compiled.losses import ManyClasses, TwoClasses
@@ -59,14 +60,10 @@ def _(task: Any, logits: Any, out: Any) -> Any:
 # To the letter, as in `neural/blame.py`.
 @to_the_letter
 def exceed_half(logits: Any, out: Any) -> Any:
-    top, total = logits[0], out.dtype.type(0)
-    for k in range(1, len(out)):
-        top = max(top, logits[k])
+    out[:] = logits
+    softmax(out)
     for k in range(len(out)):
-        out[k] = np.exp(logits[k] - top)
-        total += out[k]
-    for k in range(len(out)):
-        out[k] = out[k] / total - out.dtype.type(0.5)
+        out[k] -= out.dtype.type(0.5)
 
 
 @scratch.form(Heads)
