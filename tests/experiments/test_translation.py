@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,9 @@ def folder(tmp_path: Path, monkeypatch: Any) -> Path:
     for name, value in {"EVERYDAY": 4, "SEARCHED": 3, "TYPED": 2, "LISTED": 4, "CAPTIONS": 3}.items():
         monkeypatch.setattr(translators, name, value)
     monkeypatch.setattr(translators, "RATES", {"sgd": (0.1, 1e9), "pa": (0.1,), "adam": (0.001,)})
-    monkeypatch.setattr("onepass.experiments.translation.RATES", translators.RATES)
+    report = import_module("onepass.experiments.translation")  # as an attribute of the package it is the function
+    monkeypatch.setattr(report, "RATES", translators.RATES)
+    monkeypatch.setattr(report, "SEARCHED", translators.SEARCHED)
     (tmp_path / "out" / "cells").mkdir(parents=True)
     corpus = list(zip(*PAIRS, strict=True))
     Translator(max_iter=30, d=16, inner=32, random_state=0).fit(*corpus).save(tmp_path / "out" / "cells" / "translator.onepass")
@@ -54,5 +57,10 @@ def test_the_sections(folder: Path) -> None:
     assert {step for _, step in steps} == {"none", "sgd", "pa", "adam"}
     tried = {(record["step"], record["rate"]): record["BLEU"] for record in sections[0].searches}
     assert tried["sgd", "1e+09"] == "diverged"
+    (aside,) = sections[0].asides
+    assert [(line[0], line[1]) for line in aside.table.lines[:3]] == [("godot", "behind the first 3")] * 2 + [
+        ("godot", "whole")
+    ]
+    assert sum(line[2].endswith("4 times") for line in aside.table.lines) == 2
     translation(lab())
     assert cells == {path: path.stat().st_mtime_ns for path in (folder / "out" / "cells").glob("*.json")}

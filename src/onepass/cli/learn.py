@@ -239,7 +239,7 @@ def learn(
         with opened(test, task, {**options, "features": width_of(model, options["features"])}) as stream:
             tested = errors_on(model, task, stream, metrics)
     if plot is not None:
-        _draw(result, plot, metrics, watched.shares)
+        _draw(result, plot, metrics)
     figures = result.to_dict()
     report = {
         **_about(model, task),
@@ -254,6 +254,7 @@ def learn(
         "model": None if save is None else str(save),
         "interrupted": interruptions.pressed,
         "curve": figures["curve"],
+        "shares_curve": figures["shares"],
     }
     if as_json:
         click.echo(json.dumps(report))
@@ -353,11 +354,7 @@ class _Watched:
     the metrics of as many of them as were accounted for."""
 
     def __init__(self, chunks: Any, stream: Any, display: Any, model: Any) -> None:
-        from onepass.evaluate.shares import Shares, committee_of
-
-        self.chunks, self.stream, self.display, self.examples = chunks, stream, display, 0
-        committee = committee_of(model)
-        self.shares = None if committee is None else Shares(committee)
+        self.chunks, self.stream, self.display, self.model, self.examples = chunks, stream, display, model, 0
         self.measured: tuple[int, dict[str, float]] = 0, {}
         self._saved, self._due, self._idle = 0, False, False
 
@@ -397,7 +394,7 @@ class _Watched:
     def __iter__(self) -> Iterator[Any]:
         start = perf_counter()
         bar = self.display.add_task("learning", total=self.stream.size, facts="")
-        for chunk in self.chunks:
+        for chunk in self._parts():
             self._idle = False
             yield chunk
             self.examples += len(chunk)
@@ -408,17 +405,24 @@ class _Watched:
             self.display.update(bar, completed=read, facts=f"{self.examples:,} examples · {rates}")
         self._idle = False
 
+    def _parts(self) -> Iterator[Any]:
+        """The chunks as they are learned from: what `prequential` would cut, so that an error in one leaves those before it learned."""
+        from onepass.evaluate.online import part
+        from onepass.evaluate.shares import cuts
+
+        for chunk in self.chunks:
+            for start, stop in cuts(self.model, self.examples, len(chunk)):
+                yield part(chunk, start, stop)
+
     def report(self, n: int, metrics: dict[str, float]) -> None:
-        """Take note of the metrics, and show the first of them beside the bar; and of the shares of a committee."""
+        """Take note of the metrics, and show the first of them beside the bar."""
         self.measured = n, metrics
-        if self.shares is not None:
-            self.shares(n)
         name, value = next(iter(metrics.items()))
         for task in self.display.tasks:
             self.display.update(task.id, description=f"{name.replace('_', ' ')} {metric(name, value)}")
 
 
-def _draw(result: Any, path: Path, asked: tuple[str, ...], shares: Any) -> None:
+def _draw(result: Any, path: Path, asked: tuple[str, ...]) -> None:
     """Draw the curve of the first metric that was asked for and has a value, else that of the mistake rate or the MAE; and below it the
     shares of a committee."""
     import matplotlib
@@ -431,13 +435,13 @@ def _draw(result: Any, path: Path, asked: tuple[str, ...], shares: Any) -> None:
     chosen = next(
         (name for name in result.metrics if name in found and (name in asked or name.partition("[")[0] in asked)), None
     )
-    if shares is None:
+    if result.shares is None:
         save_figure(LearningCurveDisplay.from_prequential(result, chosen).figure_, path)
         return
     both = figure(7.0, 7.0)
     above, below = both.subplots(2, 1)
     LearningCurveDisplay.from_prequential(result, chosen, ax=above)
-    SharesDisplay(shares.curve).plot(below)
+    SharesDisplay.from_prequential(result, ax=below)
     save_figure(both, path)
 
 

@@ -21,9 +21,8 @@ from onepass.datasets import Dataset
 from onepass.evaluate import tuning
 from onepass.evaluate.held_out import HeldOut
 from onepass.evaluate.metrics import Array, best_is_high
-from onepass.evaluate.online import arrays, default_metric, prequential, rows, take
+from onepass.evaluate.online import Prequential, arrays, default_metric, prequential, rows, take
 from onepass.evaluate.progress import bar, counted
-from onepass.evaluate.shares import Shares, committee_of
 from onepass.evaluate.tables import Tabled, figure, plain, title, words
 from onepass.evaluate.tally import Curve
 
@@ -228,7 +227,7 @@ def compare(
         grids = {name: tuning.standard_grid(model) for name, model in models.items()}
         total += sum(tuning.runs(grid, tune) for grid in grids.values() if grid)
     for model in models.values():  # what this compiles is cached, so that no timed run waits for it
-        _pass(model, rows(X, 0, 16), y[:16], classes, metric, points)
+        prequential(clone(model), (rows(X, 0, 16), y[:16]), metric, classes=classes, points=points)
     with bar("comparing", progress) as shown:
         told, done, lock = counted(shown, "passes", callback), 0, Lock()
 
@@ -248,13 +247,14 @@ def compare(
         tuned = {name: clone(model).set_params(**settings.get(name, {})) for name, model in models.items()}
         held_out = None if test is None else arrays(test)
 
-        def run(seed: int) -> list[tuple[Any, float | None, Shares | None]]:
+        def run(seed: int) -> list[tuple[Prequential, float | None]]:
             order = np.random.RandomState(seed).permutation(len(y))
             shuffled, targets = take(X, order), y[order]
             outcomes = []
             for prototype in tuned.values():
-                model, result, shares = _pass(prototype, shuffled, targets, classes, metric, points)
-                outcomes.append((result, None if held_out is None else _test(metric, model, *held_out, classes), shares))
+                model = clone(prototype)
+                result = prequential(model, (shuffled, targets), metric, classes=classes, points=points)
+                outcomes.append((result, None if held_out is None else _test(metric, model, *held_out, classes)))
                 advance()
             return outcomes
 
@@ -274,18 +274,11 @@ def compare(
             results[name]["updates"] = np.array([result.updates for result in passes])
         results[name]["seconds"] = np.array([result.seconds for result in passes])
         curves[name] = np.mean([result.curve[metric] for result in passes], axis=0)
-        if followed := [shares.curve for shares in (outcomes[i][2] for outcomes in runs) if shares is not None]:
+        if followed := [result.shares for result in passes if result.shares is not None]:
             voices = followed[0].values
             means = {voice: np.mean([curve[voice] for curve in followed], axis=0) for voice in voices}
             all_shares[name] = Curve(followed[0].positions, means)
     return Comparison(metric, results, Curve(runs[0][0][0].curve.positions, curves), len(y), settings, all_shares)
-
-
-def _pass(prototype: Any, X: Any, y: Array, classes: Array | None, metric: str, points: int) -> tuple[Any, Any, Shares | None]:
-    model = clone(prototype)
-    committee = committee_of(model)
-    shares = None if committee is None else Shares(committee)
-    return model, prequential(model, (X, y), metric, classes=classes, points=points, callback=shares), shares
 
 
 def _test(metric: str, model: Any, X: Any, y: Array, classes: Array | None) -> float:

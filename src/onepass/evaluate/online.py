@@ -33,6 +33,7 @@ from onepass.evaluate.metrics import Array
 from onepass.evaluate.probability import PROBABILITY_METRICS
 from onepass.evaluate.progress import PAUSE, Bar, bar
 from onepass.evaluate.ranking import RANK_METRICS
+from onepass.evaluate.shares import Shares, cuts
 from onepass.evaluate.tally import BLOCK, Curve, Tally, json_number, wants_probabilities
 from onepass.stages import Pipeline
 from onepass.streams import Chunk
@@ -68,6 +69,8 @@ class Prequential:
         How many examples changed the model, where it counts them.
     drifts : list of int
         The numbers of the examples, counted from 1, whose errors showed that the stream had changed, if a detector watched them.
+    shares : Curve or None
+        The shares of a committee along the stream, by name, at 128 places at most.
     """
 
     metrics: dict[str, float]
@@ -77,6 +80,7 @@ class Prequential:
     seconds: float
     updates: int | None
     drifts: list[int] = field(default_factory=list)
+    shares: Curve | None = None
 
     def __repr__(self) -> str:
         figures = "".join(f", {name}={value:.4g}" for name, value in self.metrics.items())
@@ -94,6 +98,7 @@ class Prequential:
             "seconds": self.seconds,
             "curve": self.curve.to_dict(),
             "window_curve": None if self.window_curve is None else self.window_curve.to_dict(),
+            "shares": None if self.shares is None else self.shares.to_dict(),
         }
 
 
@@ -213,7 +218,7 @@ def prequential(
             else:
                 run.chunks(_as_chunks(items))
         final, curve, window_curve = run.close()
-    result = Prequential(final, curve, window_curve, run.tally.n, run.seconds, run.updates(), run.drifts())
+    result = Prequential(final, curve, window_curve, run.tally.n, run.seconds, run.updates(), run.drifts(), run.shares.curve)
     log.debug("%s", result)
     return result
 
@@ -253,6 +258,7 @@ class _Run:
         self.reported = 0
         self.known_before = getattr(model, "classes_", None)
         self.held: tuple[Chunk, Array] | None = None  # rows whose labels have not arrived yet
+        self.shares = Shares(model)
 
     # --- streams ---
 
@@ -287,15 +293,16 @@ class _Run:
                 continue
             if not classification:
                 self._open(None)  # which refuses metrics of classes, before anything is learned
-            if self.delay:
-                for true, pieces in self._learn_late(chunk, y):
-                    self._see(self._told(true, pieces))
-            else:
-                target: Array | Coded = self._coded(y) if classification else y
-                if self.on_drift is None:
-                    self._see(self._told(target, self._learn_part(chunk, target, 0, len(y))))
+            target: Array | Coded = self._coded(y) if classification and not self.delay else y
+            for start, stop in cuts(self.model, self.shares.seen, len(y)):
+                if self.delay:
+                    for true, pieces in self._learn_late(part(chunk, start, stop), y[start:stop]):
+                        self._see(self._told(true, pieces))
+                elif self.on_drift is None:
+                    self._see(self._told(target[start:stop], self._learn_part(chunk, target, start, stop)))
                 else:
-                    self._learn_and_act(chunk, target)
+                    self._learn_and_act(chunk, target, start, stop)
+                self.shares.learned(stop - start)
             self._report()
         if self.held is not None:
             chunk, y = self.held
@@ -331,9 +338,8 @@ class _Run:
     # --- learning from tables ---
 
     def _learn_part(self, chunk: Chunk, target: Array | Coded, start: int, stop: int) -> Pieces:
-        whole = stop - start == len(target)
-        part = chunk if whole else replace(chunk, X=rows(chunk.X, start, stop))
-        return self._learn(rows_for(self.model, part), target[start:stop], chunk.open_ended)
+        X = rows_for(self.model, part(chunk, start, stop))
+        return self._learn(X, target[start:stop], chunk.open_ended)
 
     def _learn(self, X: Any, y: Array | Coded, open_ended: bool, weight: Array | None = None) -> Pieces:
         """Learn from the rows; the scores from before, with the classes that were known at the time."""
@@ -344,17 +350,16 @@ class _Run:
         self.seconds += perf_counter() - start
         return pieces
 
-    def _learn_and_act(self, chunk: Chunk, target: Array | Coded) -> None:
-        """Learn from a chunk up to a drift, act on it, and go on from there.
+    def _learn_and_act(self, chunk: Chunk, target: Array | Coded, start: int, end: int) -> None:
+        """Learn from rows of a chunk up to a drift, act on it, and go on from there.
 
         Where the drift is shows only in the scores, and those only when the rows are learned from. So a part is learned from as a
         whole, and if there was a drift in it, the model goes back and learns from the rows up to the drift alone.
         """
         assert self.watch is not None
-        start = 0
-        while start < len(target):
+        while start < end:
             self._act_before_next()
-            stop = min(start + BLOCK, len(target))
+            stop = min(start + BLOCK, end)
             before = self.model.copy()
             told = self._told(target[start:stop], self._learn_part(chunk, target, start, stop))
             taken = self.watch.take(told.errors())
@@ -533,6 +538,7 @@ class _Run:
             self.tally.add(seen.codes[: len(true)], predicted, **_stacked(beside))
         else:
             self.tally.add(np.array(true, float), np.array([_number(answer) for answer in answers]))
+        self.shares.learned(len(gathered))
         self._report()
 
 
@@ -669,6 +675,14 @@ def _split(chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Any]]:
     for chunk in chunks:
         for t, label in enumerate(label_array(chunk.y).tolist()):
             yield replace(chunk, X=rows(chunk.X, t, t + 1)), label
+
+
+def part(chunk: Chunk, start: int, stop: int) -> Chunk:
+    """Some rows of a chunk, with their labels."""
+    if stop - start == len(chunk):
+        return chunk
+    position = replace(chunk.position, rows=chunk.position.rows + start)
+    return replace(chunk, X=rows(chunk.X, start, stop), y=chunk.y[start:stop], position=position)
 
 
 def _every_second(pieces: list[Piece]) -> list[Piece]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from onepass.experiments.lab import Lab
-from onepass.experiments.report import Section, Table
+from onepass.experiments.report import Aside, Section, Table
 from onepass.experiments.translators import (
     CAPTIONS,
     EVERYDAY,
@@ -24,6 +25,8 @@ from onepass.plots.style import FAINT, INK, colour, figure, tidy
 OTHER = {"godot": "tatoeba", "tatoeba": "godot"}
 TITLES = {"godot": "messages of a program", "tatoeba": "everyday sentences"}
 METRICS = ("BLEU", "chrF", "TER")
+REPEATS = (2, 4)
+HEADER = ("stream", "sentences", "step", "rate or C", *METRICS)
 
 
 def prepared(lab: Lab) -> Bench:
@@ -40,9 +43,7 @@ def search(lab: Lab, bench: Bench) -> tuple[dict[str, dict[str, float]], list[di
     tried = list[dict[str, Any]]()
     for stream, other in OTHER.items():
         pairs = bench.streams[other][:SEARCHED]
-        cases = [(step, rate) for step, rates in RATES.items() for rate in rates]
-        found = lab.cells.measured([bench.along(pairs, step, rate) for step, rate in cases])
-        scores = {case: -1.0 if "diverged" in one else one["whole"]["BLEU"] for case, one in zip(cases, found, strict=True)}
+        scores = measured_rates(lab, bench, other, RATES)
         best = {step: max((scores[step, rate], rate) for rate in rates)[1] for step, rates in RATES.items()}
         chosen[stream] = dict(sorted(best.items(), key=lambda item: -scores[item]))
         tried += [
@@ -54,9 +55,16 @@ def search(lab: Lab, bench: Bench) -> tuple[dict[str, dict[str, float]], list[di
                 "BLEU": "diverged" if scores[step, rate] < 0 else f"{scores[step, rate]:.2f}",
                 "chosen": "yes" if best[step] == rate else "",
             }
-            for step, rate in cases
+            for step, rate in scores
         ]
     return chosen, tried
+
+
+def measured_rates(lab: Lab, bench: Bench, stream: str, grid: Mapping[str, Sequence[float]]) -> dict[tuple[str, float], float]:
+    """BLEU at the beginning of a stream, by step and rate; -1 where learning diverged."""
+    cases = [(step, rate) for step, rates in grid.items() for rate in rates]
+    found = lab.cells.measured([bench.along(bench.streams[stream][:SEARCHED], step, rate) for step, rate in cases])
+    return {case: -1.0 if "diverged" in one else one["whole"]["BLEU"] for case, one in zip(cases, found, strict=True)}
 
 
 def translation(lab: Lab) -> Section:
@@ -113,7 +121,35 @@ def translation(lab: Lab) -> Section:
     ]
     header = ["stream", "step", "rate or C", "BLEU", "gain", *METRICS[1:], "first half", "second half", "captions"]
     table = Table(header, lines, frozenset(strong))
-    return Section("translation", "A translator that learns from its corrections", about, table, records, fig, searches)
+    aside, more = otherwise(lab, bench, chosen)
+    title = "A translator that learns from its corrections"
+    return Section("translation", title, about, table, records + more, fig, searches, [aside])
+
+
+def otherwise(lab: Lab, bench: Bench, chosen: dict[str, dict[str, float]]) -> tuple[Aside, list[dict[str, Any]]]:
+    """Rates that were chosen on the beginning of the stream itself, and several steps for each correction."""
+    lines, records = list[list[str]](), list[dict[str, Any]]()
+    gentler = {step: (min(rates) / 3, *rates) for step, rates in RATES.items()}
+    for stream, rates in chosen.items():
+        pairs, scores = bench.streams[stream], measured_rates(lab, bench, stream, gentler)
+        own, blind = max(scores, key=lambda case: scores[case]), next(iter(rates.items()))
+        runs = {
+            (f"behind the first {SEARCHED}", "none", ""): bench.static(pairs[SEARCHED:]),
+            (f"behind the first {SEARCHED}", own[0], f"{own[1]:g}"): bench.along(pairs[SEARCHED:], *own),
+            ("whole", "none", ""): bench.static(pairs),
+            **{("whole", f"{blind[0]}, {n} times", f"{blind[1]:g}"): bench.along(pairs, *blind, repeats=n) for n in REPEATS},
+        }
+        for (part, step, rate), one in zip(runs, lab.cells.measured(list(runs.values())), strict=True):
+            values = [f"{one['whole'][name]:.2f}" for name in METRICS] if "whole" in one else ["diverged"] * len(METRICS)
+            lines.append([stream, part, step, rate, *values])
+            named = {"stream": stream, "step": step, "rate": rate, "of": part}
+            records += [{**named, "metric": name, "value": value} for name, value in zip(METRICS, values, strict=True)]
+    about = (
+        f"Two things that the table above leaves open. What if step and rate are chosen on the first {SEARCHED} sentences of the stream"
+        " itself, from a grid that has a third of the smallest rates as well, and the rest of the stream is what counts? And what if"
+        " the step that was chosen on the other stream is made several times for each correction (`repeats`)?"
+    )
+    return Aside("otherwise", "Chosen on its own beginning; several steps", about, Table(HEADER, lines)), records
 
 
 def typing(lab: Lab) -> Section:

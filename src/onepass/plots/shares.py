@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from onepass.evaluate import Curve, prequential
-from onepass.evaluate.shares import Shares, committee_of
+from onepass.evaluate import Curve, Prequential, prequential
+from onepass.evaluate.shares import committee_of
 from onepass.plots.curves import label_ends
 from onepass.plots.style import FAINT, GREY, INK, axes, colour, tidy
 
@@ -17,7 +17,7 @@ LEAST = 0.02  # a voice whose share never was so large has no area of its own
 class SharesDisplay:
     """The shares of a committee, an area each, on top of each other.
 
-    Make one with `from_stream`.
+    Make one with `from_stream` or `from_prequential`.
 
     Parameters
     ----------
@@ -43,12 +43,16 @@ class SharesDisplay:
         >>> display.ax_.get_ylabel()
         'share'
         """
-        committee = committee_of(model)
-        if committee is None:
+        if committee_of(model) is None:
             raise TypeError(f"A {type(model).__name__} has no shares: pass a committee, such as Auto.")
-        shares = Shares(committee)
-        prequential(model, stream, callback=shares)
-        return cls(shares.curve).plot(ax)
+        return cls.from_prequential(prequential(model, stream), ax=ax)
+
+    @classmethod
+    def from_prequential(cls, result: Prequential, *, ax: Any = None) -> Self:
+        """Plot the shares that `prequential` noted down, on `ax` or on a new figure."""
+        if result.shares is None:
+            raise TypeError("The run was not one of a committee: it has no shares.")
+        return cls(result.shares).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the areas on `ax`, or on a new figure."""
