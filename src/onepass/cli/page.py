@@ -11,6 +11,7 @@ import numpy as np
 
 from onepass.evaluate import Curve
 from onepass.evaluate.metrics import PER_CENT
+from onepass.evaluate.shares import leading
 from onepass.plots.curves import WARM_UP
 from onepass.plots.style import html_page
 
@@ -35,9 +36,8 @@ def _legend(names: Iterable[str]) -> str:
 
 
 def _shares(name: str, shares: Any) -> str:
-    """The shares of a committee along the pass, those that became the largest."""
-    largest = sorted(shares.values, key=lambda voice: -float(np.nanmax(shares[voice])))[:COLOURS]
-    curves = Curve(shares.positions, {voice: shares[voice] for voice in shares.values if voice in largest})
+    """The shares of a committee along the pass, the largest of them."""
+    curves = Curve(shares.positions, {voice: shares[voice] for voice in leading(shares, COLOURS)})
     return f"<h2>Shares of {escape(name)}</h2>{chart(curves, 'share')}{_legend(curves.values)}"
 
 

@@ -11,6 +11,7 @@ from onepass.committee.committee import Assembly
 from onepass.evaluate.tally import Curve
 
 POINTS = 128  # at most; a picture shows no more
+LEAST = 0.01  # a smaller share is not worth a name
 FIRST = 64  # examples between two of them, as long as there is room; each ends a call
 
 
@@ -18,6 +19,13 @@ def committee_of(model: Any) -> Assembly | None:
     """The committee that a model is, or has behind its stages."""
     learner = getattr(model, "learner", model)
     return learner if isinstance(learner, Assembly) else None
+
+
+def leading(shares: Curve, most: int) -> list[str]:
+    """The voices with the largest shares in the mean, at most so many and none below LEAST, in the order of the committee."""
+    means = {name: float(np.nanmean(of)) for name, of in shares.values.items()}
+    chosen = sorted(means, key=lambda name: -means[name])[:most]
+    return [name for name in means if name in chosen and means[name] >= LEAST]
 
 
 def spacing(seen: int) -> int:

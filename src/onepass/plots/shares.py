@@ -7,15 +7,13 @@ from typing import Any, Self
 import numpy as np
 
 from onepass.evaluate import Curve, Prequential, prequential
-from onepass.evaluate.shares import committee_of
+from onepass.evaluate.shares import LEAST, committee_of, leading
 from onepass.plots.curves import label_ends
-from onepass.plots.style import FAINT, GREY, INK, axes, colour, tidy
-
-LEAST = 0.02  # a voice whose share never was so large has no area of its own
+from onepass.plots.style import COLOURS, FAINT, GREY, INK, axes, colour, tidy
 
 
 class SharesDisplay:
-    """The shares of a committee, an area each, on top of each other.
+    """The shares of a committee, an area each, on top of each other; seven at most, and what is left of 1 is grey.
 
     Make one with `from_stream` or `from_prequential`.
 
@@ -61,9 +59,9 @@ class SharesDisplay:
 
         self.ax_, self.figure_ = ax, ax.figure
         positions, values = self.shares.positions, {name: np.nan_to_num(of) for name, of in self.shares.values.items()}
-        large = [name for name, of in values.items() if of.max() >= LEAST]
+        large = leading(self.shares, len(COLOURS))
         areas = [values[name] for name in large]
-        rest = np.maximum(1 - np.sum(areas, axis=0), 0)
+        rest = np.maximum(1 - np.sum(areas, axis=0), 0)  # grey, on top
         ax.stackplot(positions, *areas, rest, colors=[*map(colour, range(len(large))), FAINT], alpha=0.85, linewidth=0)
         ax.set_xlim(0, positions[-1])
         ax.set_ylim(0, 1)
