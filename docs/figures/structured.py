@@ -45,6 +45,9 @@ def main():
         for i, part in enumerate(parts):
             found = {}
             for learner in part.learners:
+                if (part.data, learner) not in told:
+                    print(f"{learner} on {part.data} is not among what was measured")
+                    continue
                 seen, start = np.transpose(told[part.data, learner]["examples"])
                 passes = np.transpose(told[part.data, learner]["passes"])[1]
                 found[learner] = {"seen": seen, "start": start[:, None], "passes": passes[:, None]}
