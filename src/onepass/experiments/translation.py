@@ -135,9 +135,9 @@ def otherwise(lab: Lab, bench: Bench, chosen: dict[str, dict[str, float]]) -> tu
         own, blind = max(scores, key=lambda case: scores[case]), next(iter(rates.items()))
         runs = {
             (f"behind the first {SEARCHED}", "none", ""): bench.static(pairs[SEARCHED:]),
-            (f"behind the first {SEARCHED}", own[0], f"{own[1]:g}"): bench.along(pairs[SEARCHED:], *own),
+            (f"behind the first {SEARCHED}", own[0], f"{own[1]:.3g}"): bench.along(pairs[SEARCHED:], *own),
             ("whole", "none", ""): bench.static(pairs),
-            **{("whole", f"{blind[0]}, {n} times", f"{blind[1]:g}"): bench.along(pairs, *blind, repeats=n) for n in REPEATS},
+            **{("whole", f"{blind[0]}, {n} times", f"{blind[1]:.3g}"): bench.along(pairs, *blind, repeats=n) for n in REPEATS},
         }
         for (part, step, rate), one in zip(runs, lab.cells.measured(list(runs.values())), strict=True):
             values = [f"{one['whole'][name]:.2f}" for name in METRICS] if "whole" in one else ["diverged"] * len(METRICS)
