@@ -1,39 +1,67 @@
-"""Rows in deviations from their mean, as :class:`onepass.StandardScaler` has them, inside a learner.
+"""Rows in deviations from their mean, inside a learner, by moments that follow the stream.
+
+A feature's mean and deviation are those of all rows so far, as :class:`onepass.StandardScaler` has them, but for three things.
+
+* What is further than `FAR` deviations away counts as being there: one such feature would drown all others of a row that is scaled to
+  unit norm, and be most of its distance to any other.
+* What is further than `WILD` deviations away moves the moments as if it were there, so that a few wild numbers do not flatten all that
+  come behind them.
+* The mean of the last `SPAN` scaled numbers is near 0 as long as nothing changes. When it is further than `TREND` from there, the
+  feature has moved, and the rows before count no more than `SPAN` of them.
 
 The features of the first example are centred, whether rows are dense or sparse; those that come up later, which may be many and are
-mostly 0, are divided by their deviation only. What is further away than `FAR` times the usual counts as being there: one such feature
-would drown all others of a row that is scaled to unit norm, and be most of its distance to any other.
+mostly 0, are divided by their deviation only, and not asked whether they move.
 """
 
 from __future__ import annotations
 
 from collections import namedtuple
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from onepass.base import Field, Stage, State
+from onepass.base.parameters import parameter, parametric
 from onepass.committee.seats import room_for_rows, scale, take_in, view
 from onepass.compiled.borrow import lent
 from onepass.compiled.compiler import routine
 from onepass.compiled.loop import T
 from onepass.compiled.rows import DenseRow, SparseRow
 from onepass.compiled.verb import verb
-from onepass.stages.scaling import moments, pass_by
 
-Standardised = namedtuple("Standardised", "stage")  # the record of a StandardScaler
+FAR, WILD = 4.0, 30.0
+SPAN, TREND = 100.0, 1.0
+
+# mean, squares: of each feature, and the sum of its squared deviations, of so many rows, up to row number `seen`; since then it was 0.
+# trend: the mean of its last scaled numbers; columns: so many features are centred.
+Standardised = namedtuple("Standardised", "mean squares rows seen trend count columns")
 Room = namedtuple("Room", "values indices used")
-FAR = 4.0
+
+
+@parametric
+class Scaler(Stage):
+    """The moments, as a part of a state."""
+
+    grow: bool | str | None = parameter()
+
+    _forms: ClassVar[dict[str, dict[str, Field]]] = {
+        "stage": {name: Field("features") for name in ("mean", "squares", "rows", "seen", "trend")}
+    }
+
+    def _record(self, state: State) -> Standardised:
+        own = state.arrays
+        return Standardised(own["mean"], own["squares"], own["rows"], own["seen"], own["trend"], own["count"], state.known)
 
 
 @room_for_rows.form(Standardised)
 def _(scaling: Any, none: Any) -> Any:
-    most = len(scaling.stage.mean) - 1
+    most = len(scaling.mean) - 1
     return Room(np.empty(most, none.dtype), np.empty(most, np.int32), np.zeros(1, np.int64))
 
 
 @scale.form(Standardised)
 def _(scaling: Any, x: Any, room: Any) -> Any:
-    put_scaled(x, scaling.stage, room)
+    put_scaled(x, scaling, room)
 
 
 @view.form(Standardised)
@@ -42,13 +70,13 @@ def _(scaling: Any, x: Any, room: Any) -> Any:
 
 
 @take_in.form(Standardised)
-def _(scaling: Any, x: Any) -> Any:
-    add_to_moments(x, scaling.stage)
-    scaling.stage.count[T] += 1
+def _(scaling: Any, x: Any, room: Any) -> Any:
+    add_to_moments(x, scaling, room)
+    scaling.count[T] += 1
 
 
 @verb(0)
-def put_scaled(x: Any, stage: Any, room: Any) -> None:
+def put_scaled(x: Any, m: Any, room: Any) -> None:
     """Fill the room with the entries of the row, scaled."""
 
 
@@ -58,24 +86,65 @@ def seen(x: Any, room: Any) -> Any:
 
 
 @verb(0)
-def add_to_moments(x: Any, stage: Any) -> None:
-    """Take the entries of the row into the mean and the deviation of its features."""
+def add_to_moments(x: Any, m: Any, room: Any) -> None:
+    """Take the entries of the row, whose scaled ones are in the room, into the moments."""
 
 
 @routine
-def shown(stage: Any, j: Any, x: Any, centred: Any) -> Any:
-    """One number as members see it: as `pass_by` would show it, and no further away than `FAR` times as far as is usual."""
-    n, far = np.float64(stage.count[T]), FAR
-    if not centred and j < len(stage.mean):
-        m, s = moments(stage.mean, stage.squares, stage.seen, j, n)
-        far = FAR * np.sqrt(1 + m * m * n / s) if s > 0 else np.inf
-    return min(max(pass_by(stage, j, x, centred, False), -far), far)
+def moments(m: Any, j: Any) -> Any:
+    """The mean of feature j, the sum of its squared deviations, and of how many rows (Chan et al. 1979)."""
+    if j >= len(m.mean):
+        return 0.0, 0.0, 0.0
+    mean, squares, n, zeros = m.mean[j], m.squares[j], m.rows[j], m.count[T] - m.seen[j]
+    if zeros == 0:
+        return mean, squares, n
+    return mean * n / (n + zeros), squares + mean * mean * n * zeros / (n + zeros), n + zeros
+
+
+@routine
+def centred(m: Any, j: Any, x: Any) -> Any:
+    """A number of a column as members see it; 0 while it has not varied."""
+    mean, squares, n = moments(m, j)
+    return min(max((x - mean) / np.sqrt(squares / n), -FAR), FAR) if squares > 0 else 0.0
+
+
+@routine
+def divided(m: Any, j: Any, x: Any) -> Any:
+    """A number that is not centred as members see it, no further away than `FAR` times as far as is usual."""
+    mean, squares, n = moments(m, j)
+    if not squares > 0:
+        return np.float64(x)
+    far = FAR * np.sqrt(1 + mean * mean * n / squares)
+    return min(max(x / np.sqrt(squares / n), -far), far)
+
+
+@routine
+def count_in(m: Any, j: Any, x: Any) -> Any:
+    """Take a number into the moments of its feature (Welford 1962)."""
+    mean, squares, n = moments(m, j)
+    if squares > 0:
+        wild = WILD * np.sqrt(squares / n)
+        x = min(max(x, mean - wild), mean + wild)
+    error = x - mean
+    m.mean[j] = mean + error / (n + 1)
+    m.squares[j] = squares + error * (x - m.mean[j])
+    m.rows[j], m.seen[j] = n + 1, m.count[T] + 1
+
+
+@routine
+def follow(m: Any, j: Any, x: Any, z: Any) -> Any:
+    """Take a number of a column, which is z as members saw it, into the moments."""
+    m.trend[j] += (z - m.trend[j]) / SPAN
+    if abs(m.trend[j]) > TREND and m.rows[j] > SPAN:
+        m.squares[j] *= SPAN / m.rows[j]
+        m.rows[j] = SPAN
+    count_in(m, j, x)
 
 
 @put_scaled.form(DenseRow)
-def _(x: Any, stage: Any, room: Any) -> Any:
+def _(x: Any, m: Any, room: Any) -> Any:
     for j in range(len(x.values)):
-        room.values[j] = shown(stage, j + 1, x.values[j], j < stage.columns)
+        room.values[j] = centred(m, j + 1, x.values[j]) if j < m.columns else divided(m, j + 1, x.values[j])
     room.used[0] = len(x.values)
 
 
@@ -85,22 +154,25 @@ def _(x: Any, room: Any) -> Any:
 
 
 @add_to_moments.form(DenseRow)
-def _(x: Any, stage: Any) -> Any:
+def _(x: Any, m: Any, room: Any) -> Any:
     for j in range(len(x.values)):
-        pass_by(stage, j + 1, x.values[j], True, True)
+        if j < m.columns:
+            follow(m, j + 1, x.values[j], room.values[j])
+        else:
+            count_in(m, j + 1, x.values[j])
 
 
 @put_scaled.form(SparseRow)
-def _(x: Any, stage: Any, room: Any) -> Any:
+def _(x: Any, m: Any, room: Any) -> Any:
     i = 0
-    for j in range(stage.columns):
+    for j in range(m.columns):
         there = i < len(x.indices) and x.indices[i] == j
-        room.values[j] = shown(stage, j + 1, x.values[i] if there else x.values.dtype.type(0), True)
+        room.values[j] = centred(m, j + 1, x.values[i] if there else x.values.dtype.type(0))
         room.indices[j] = j
         i += there
-    used = stage.columns
+    used = m.columns
     for k in range(i, len(x.indices)):
-        room.values[used] = shown(stage, x.indices[k] + 1, x.values[k], False)
+        room.values[used] = divided(m, x.indices[k] + 1, x.values[k])
         room.indices[used] = x.indices[k]
         used += 1
     room.used[0] = used
@@ -112,11 +184,11 @@ def _(x: Any, room: Any) -> Any:
 
 
 @add_to_moments.form(SparseRow)
-def _(x: Any, stage: Any) -> Any:
+def _(x: Any, m: Any, room: Any) -> Any:
     i = 0
-    for j in range(stage.columns):
+    for j in range(m.columns):
         there = i < len(x.indices) and x.indices[i] == j
-        pass_by(stage, j + 1, x.values[i] if there else x.values.dtype.type(0), True, True)
+        follow(m, j + 1, x.values[i] if there else x.values.dtype.type(0), room.values[j])
         i += there
     for k in range(i, len(x.indices)):
-        pass_by(stage, x.indices[k] + 1, x.values[k], False, True)
+        count_in(m, x.indices[k] + 1, x.values[k])

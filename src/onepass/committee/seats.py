@@ -118,8 +118,8 @@ def view(scaling: Any, x: Any, room: Any) -> Any:
 
 
 @verb(0)
-def take_in(scaling: Any, x: Any) -> None:
-    """Learn from a row what is needed for those after it."""
+def take_in(scaling: Any, x: Any, room: Any) -> None:
+    """Learn from a row, which the room is filled with, what is needed for those after it."""
 
 
 @room_for_rows.form(Unscaled)
@@ -138,7 +138,7 @@ def _(scaling: Any, x: Any, room: Any) -> Any:
 
 
 @take_in.form(Unscaled)
-def _(scaling: Any, x: Any) -> Any:
+def _(scaling: Any, x: Any, room: Any) -> Any:
     pass
 
 
@@ -276,6 +276,6 @@ def _(m: Any, x: Any, y: Any, weight: Any, s: Any) -> Any:
     k, place = kind(sees), laid(sees, s.row)
     for i in range(len(s.rooms)):
         moved = max(moved, reach(m.teach[k, i], m.records[i], place, s.rooms[i], np.float64(y), np.float64(weight)))
-    take_in(m.scaling, x)
+    take_in(m.scaling, x, s.scaled)
     follow(m.pool, s.said, s.heard, y, weight)
     return moved
