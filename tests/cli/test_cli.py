@@ -867,7 +867,7 @@ def test_the_shares_of_a_committee_are_said_and_drawn(table: Path, tmp_path: Pat
     assert (tmp_path / "plot.png").stat().st_size > 10_000
     report = json.loads(good("learn", table, "--json").stdout)
     assert (report["learner"], report["stages"]) == ("Auto", ["Imputer"])
-    assert list(report["shares"]) == ["arow", "pa", "product"]
+    assert list(report["shares"]) == ["arow", "pa", "product", "product now"]
     assert json.loads(good("learn", table, "--learner", "arow", "--json").stdout)["shares"] is None
 
 

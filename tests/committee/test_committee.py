@@ -119,7 +119,7 @@ class Twin:
     """What a committee of classifiers says, of the scores of its voices."""
 
     def __init__(self, n: int) -> None:
-        self.shares, self.w, self.G = np.full(n + 1, 1 / (n + 1)), np.full(n, 1 / n), np.ones(n)
+        self.shares, self.w, self.G, self.mean = np.full(n + 2, 1 / (n + 2)), np.full(n, 1 / n), np.ones(n), np.full(n, 1 / n)
         self.a, self.h, self.squares, self.rows = np.full(n, 2.0), np.ones(n), np.zeros(n), 0.0
 
     def predict(self, scores: Any) -> Any:
@@ -127,7 +127,7 @@ class Twin:
         size = np.sqrt(self.squares / max(self.rows, 1e-300))[:, None]
         self.z = np.clip(np.divide(centred, size, out=np.zeros_like(centred), where=size > 0), -4, 4)
         logits = self.a[:, None] * self.z
-        self.p = softmax(np.vstack([logits, self.w @ logits]), axis=1)
+        self.p = softmax(np.vstack([logits, self.mean @ logits, self.w @ logits]), axis=1)
         self.centred, self.logits = centred, logits
         return np.log(self.shares @ self.p)
 
@@ -141,7 +141,8 @@ class Twin:
         g = self.logits @ (self.p[-1] - truth)
         self.G = 0.999 * self.G + g * g
         self.w = self.w - 0.1 * g / np.sqrt(self.G)
-        g = ((self.p[:-1] - truth) * self.z).sum(axis=1)
+        self.mean = 0.999 * self.mean + 0.001 * self.w
+        g = ((self.p[:-2] - truth) * self.z).sum(axis=1)
         self.h = 0.999 * self.h + g * g
         self.a = np.clip(self.a - g / (self.h + 1), 0, 30)
         self.squares, self.rows = 0.999 * self.squares + (self.centred**2).mean(axis=1), 0.999 * self.rows + 1
@@ -197,14 +198,20 @@ def test_names_of_shares() -> None:
     X, y = problem("two")
     committee = made("two").partial_fit(X, y, classes=[False, True])
     pairs = ["step", "step now", "waves", "waves now"]
-    assert list(committee.shares_) == ["arowclassifier", "tuned", *pairs, "maxout", "net", "product"]
+    assert list(committee.shares_) == ["arowclassifier", "tuned", *pairs, "maxout", "net", "product", "product now"]
     assert sum(committee.shares_.values()) == pytest.approx(1)
     assert list(Committee([Perceptron(), Perceptron(margin=1)]).fit(X, y).shares_) == [
         "perceptron-1",
         "perceptron-2",
         "product",
+        "product now",
     ]
-    assert list(Committee([Perceptron()], average=True).fit(X, y).shares_) == ["perceptron", "perceptron now", "product"]
+    assert list(Committee([Perceptron()], average=True).fit(X, y).shares_) == [
+        "perceptron",
+        "perceptron now",
+        "product",
+        "product now",
+    ]
 
 
 # --- files and parameters ---

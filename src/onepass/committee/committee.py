@@ -20,14 +20,14 @@ from onepass.committee.shares import START, Chances, Numbers
 from onepass.linear import AROWClassifier, AROWRegressor, PAClassifier, PARegressor
 
 COMMON = ("grow", "max_iter", "classes", "class_weight", "calibrate")  # what a committee decides for all of its members
-NOW, PRODUCT = " now", "product"  # what the voices are called that are no members
+NOW = " now"  # what the second voice of a member is called, that of its present weights
 
 
 class Assembly(Learner):
     """What committees have in common: members, each with a part of the state, and shares."""
 
     _known: Any = None  # the members, and the edition of the parameters that they are of
-    _multiplies: ClassVar[bool]  # whether the product of what voices say is one more
+    _products: ClassVar[tuple[str, ...]] = ()  # more voices: what all say, multiplied
 
     # --- what a subclass says ---
 
@@ -98,13 +98,14 @@ class Assembly(Learner):
 
     def _sizes(self) -> dict[str, int]:
         voices = max(end for _, end in self._voices().values())
-        return {"voices": voices, "shares": voices + self._multiplies}
+        return {"voices": voices, "shares": voices + len(self._products)}
 
     def _new_state(self, form: str, start: Start) -> State:
         state = super()._new_state(form, start)
         state.parts = self._first_parts(form, start, self._elected(start))
-        heard, shares = self._heard(state), state.arrays["shares"]
-        shares[[*heard, *range(len(shares) - self._multiplies, len(shares))]] = 1 / (len(heard) + self._multiplies)
+        shares = state.arrays["shares"]
+        heard = [*self._heard(state), *range(len(shares) - len(self._products), len(shares))]
+        shares[heard] = 1 / len(heard)
         return state
 
     def _first_parts(self, form: str, start: Start, elected: list[str]) -> dict[str, State]:
@@ -128,13 +129,13 @@ class Assembly(Learner):
     @property
     def shares_(self) -> dict[str, float]:
         """The share of each voice in the answers, by name; they sum to 1. A member with an average has a second voice, that of its
-        present weights ("now"); the product of all is one more, where there are classes."""
+        present weights ("now"); where there are classes, so has the product of all."""
         state = self._attribute("shares_")
         shares, found = state.arrays["shares"], dict[str, float]()
         for name, (first, end) in self._voices().items():
             if name in state.parts:
                 found |= dict(zip((name, name + NOW), shares[first:end].tolist(), strict=False))
-        return {**found, PRODUCT: float(shares[-1])} if self._multiplies else found
+        return found | dict(zip(self._products, shares[len(shares) - len(self._products) :].tolist(), strict=True))
 
     @property
     def members_(self) -> dict[str, Any]:
@@ -192,19 +193,21 @@ class Voting(Classifier, Assembly):
     _: KW_ONLY
     calibrate: bool = parameter(more="`predict_proba` is there without it.")
 
-    _multiplies: ClassVar[bool] = True
+    _products: ClassVar[tuple[str, ...]] = ("product", "product" + NOW)
     _normalises: ClassVar[bool] = True
 
     def _fields(self, form: str) -> dict[str, Field]:
         return {
             "shares": Field("shares", exact=True, beside=True),
             "margins": Field("voices 4", start=START, exact=True, beside=True),
-            "weights": Field("voices 2", start=(1 / self._sizes()["voices"], 1.0), exact=True, beside=True),
+            "weights": Field(
+                "voices 3", start=(1 / self._sizes()["voices"], 1.0, 1 / self._sizes()["voices"]), exact=True, beside=True
+            ),
         }
 
     def _pool(self, state: State, voices: Array) -> Any:
         own = state.arrays
-        heard = np.append(voices, len(own["shares"]) - 1)
+        heard = np.append(voices, [len(own["shares"]) - 2, len(own["shares"]) - 1])
         return Chances(self._task(state), voices, heard, own["shares"], own["margins"], own["weights"])
 
     def _turned(self, state: State) -> State:
@@ -222,8 +225,6 @@ class Averaging(Regressor, Assembly):
 
     _: KW_ONLY
     scale_target: bool = parameter(False, more="Members see to that themselves, those that need it.")
-
-    _multiplies: ClassVar[bool] = False
 
     def _fields(self, form: str) -> dict[str, Field]:
         return {"shares": Field("shares", exact=True, beside=True), "unit": Field("2", exact=True, beside=True)}
@@ -355,7 +356,7 @@ class Committee(Voting, _Chosen):
 
     Beside the members, two kinds of voices have shares: of a member with an average, its present weights, which are better while a
     stream drifts; and the product of all, softmax(sum_i w_i a_i z_i), whose weights w follow its log loss, and which is better than
-    each of them where they know different things.
+    each of them where they know different things: by the mean of its weights over the last thousand examples, and by those of now.
 
     Scores are log p, or for two classes log p_1 / p_0, so that `predict_proba` needs no calibration. Members see rows as they come: put
     a :class:`onepass.StandardScaler` before them, or take :class:`Auto`, which has one.
@@ -377,7 +378,7 @@ class Committee(Voting, _Chosen):
     >>> y = (X**2).sum(axis=1) < 0.5
     >>> model = Committee([("line", AROWClassifier()), ("waves", FOGD(50, gamma=2.0, random_state=0))]).fit(X, y)
     >>> list(model.shares_), max(model.shares_, key=model.shares_.get) != "line"
-    (['line', 'waves', 'product'], True)
+    (['line', 'waves', 'product', 'product now'], True)
     """
 
     members: Any = parameter(more='None: AROW, and PA with C="auto".')

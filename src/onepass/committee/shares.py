@@ -11,7 +11,7 @@ steps. The voices are mixed in two ways. The mean of their probabilities by shar
 is nearly as good as the best voice; the second step lets a voice come back soon when the stream drifts. (Where labels are noisy,
 shares that follow the Brier or log loss prefer voices that are well calibrated and err more.) Where voices know different things, the
 product softmax(sum_i w_i a_i z_i) is better than each of them: its weights w follow the log loss (Mattern 2012). It is one more voice,
-and has a share as all others.
+and has a share as all others; and so has the product by the mean of its weights so far, which is better where a stream stays as it is.
 
 **Numbers.** The mean of what the voices say, by shares that follow their squared errors in units of the committee's own, as in Bayes'
 rule for normal errors.
@@ -40,16 +40,18 @@ PACE = 0.1  # of the weights of the product
 LEAST = 1e-15  # the least probability of a class, whatever the voices say
 OUTLIER = 9.0  # how many times the usual squared error an error counts at the most
 
-# voices: the places of those that are there; heard: these, and the last, that of the product; shares: of all; margins: how large the
-# scores of each voice are, and how steep their probabilities; weights: of the product, with their sums of squared gradients.
+# voices: the places of those that are there; heard: these, and the last two, those of the product by the mean of its weights and by
+# those of now; shares: of all; margins: how large the scores of each voice are, and how steep their probabilities; weights: of the
+# product, with their sums of squared gradients and their means.
 Chances = namedtuple("Chances", "task voices heard shares margins weights")
 # unit: the usual squared error, as a sum and the number of examples in it.
 Numbers = namedtuple("Numbers", "voices shares unit")
 
 SQUARES, EXAMPLES, STEEPNESS, CURVATURE = 0, 1, 2, 3
 START = (0.0, 0.0, 2.0, 1.0)
+WEIGHT, GRADIENTS, MEAN = 0, 1, 2
 
-# z: scores in their usual size; p: the probabilities of each class by each voice, those of the product last.
+# z: scores in their usual size; p: the probabilities of each class by each voice, those of the products last.
 Heard = namedtuple("Heard", "z p losses")
 
 
@@ -95,12 +97,13 @@ def _(pool: Any, width: Any) -> Any:
 
 @mixed.form(Chances)
 def _(pool: Any, said: Any, s: Any, out: Any) -> Any:
-    product = s.p[len(s.p) - 1]
-    product[:] = 0
+    steady, now = s.p[len(s.p) - 2], s.p[len(s.p) - 1]
+    steady[:], now[:] = 0, 0
     for i in pool.voices:
         size(said[i], pool.margins[i], s.z[i])
-        speak(s.z[i], pool.margins[i], pool.weights[i, 0], s.p[i], product)
-    softmax(product)
+        speak(s.z[i], pool.margins[i], pool.weights[i], s.p[i], steady, now)
+    softmax(steady)
+    softmax(now)
     logarithms(pool.heard, pool.shares, s.p, out)
 
 
@@ -125,11 +128,12 @@ def size(said: Any, margin: Any, z: Any) -> Any:
 
 
 @to_the_letter
-def speak(z: Any, margin: Any, weight: Any, p: Any, product: Any) -> Any:
-    """p = softmax(a z); the product gets its part of the voice."""
+def speak(z: Any, margin: Any, weights: Any, p: Any, steady: Any, now: Any) -> Any:
+    """p = softmax(a z); the products get their parts of the voice."""
     for k in range(len(p)):
         p[k] = margin[STEEPNESS] * z[k]
-        product[k] += weight * p[k]
+        steady[k] += weights[MEAN] * p[k]
+        now[k] += weights[WEIGHT] * p[k]
     softmax(p)
 
 
@@ -185,13 +189,14 @@ def hedge(heard: Any, shares: Any, losses: Any, weight: Any) -> Any:
 
 
 @to_the_letter
-def bend(weight_of: Any, margin: Any, z: Any, product: Any, label: Any, weight: Any) -> Any:
+def bend(weights: Any, margin: Any, z: Any, product: Any, label: Any, weight: Any) -> Any:
     """The weight of a voice in the product, along the gradient of its log loss, divided by the root of the mean of its squares."""
     g = 0.0
     for k in range(len(z)):
         g += (product[k] - (1.0 if k == label else 0.0)) * margin[STEEPNESS] * z[k]
-    weight_of[1] = KEEP * weight_of[1] + g * g
-    weight_of[0] -= PACE * min(weight, 1.0) * g / np.sqrt(weight_of[1])
+    weights[GRADIENTS] = KEEP * weights[GRADIENTS] + g * g
+    weights[WEIGHT] -= PACE * min(weight, 1.0) * g / np.sqrt(weights[GRADIENTS])
+    weights[MEAN] += (1 - KEEP) * (weights[WEIGHT] - weights[MEAN])
 
 
 @to_the_letter
