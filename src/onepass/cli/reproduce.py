@@ -14,7 +14,21 @@ from onepass.cli.options import Target
 from onepass.cli.output import show
 
 NAMES = (
-    *("table1", "table2", "fig6", "fig7", "fig8", "fig9", "sugiyama", "budget", "active", "shifting", "structured", "neural"),
+    *(
+        "table1",
+        "table2",
+        "fig6",
+        "fig7",
+        "fig8",
+        "fig9",
+        "sugiyama",
+        "budget",
+        "active",
+        "shifting",
+        "structured",
+        "neural",
+        "auto",
+    ),
     *("translation", "typing", "choosing"),
 )
 
@@ -67,6 +81,7 @@ def reproduce(
     active     accuracy against labels asked    | the study of active learning
     structured tags, names, trees, graphs       | CRFsuite, and SVMs with the same kernel
     neural     steps, depth, hedged shares      | online deep learning
+    auto       a committee, and single learners | nobody: what it costs not to choose
     translation  steps along streams            | a translator that is corrected; these need onepass[translate]
     typing       what its user has to do        |
     choosing     the best of its lists          |

@@ -1,6 +1,7 @@
 """The experiments of the papers, again: each a function from a `Lab` to a `Section` of the report."""
 
 from onepass.experiments.cells import Cells
+from onepass.experiments.committees import auto
 from onepass.experiments.figures import fig6, fig7, fig8, fig9
 from onepass.experiments.lab import Lab
 from onepass.experiments.neural import neural
@@ -15,7 +16,7 @@ from onepass.experiments.translation import choosing, translation, typing
 EXPERIMENTS = {
     experiment.__name__: experiment
     for experiment in (
-        *(table1, table2, fig6, fig7, fig8, fig9, sugiyama, budget, active, shifting, structured, neural),
+        *(table1, table2, fig6, fig7, fig8, fig9, sugiyama, budget, active, shifting, structured, neural, auto),
         *(translation, typing, choosing),
     )
 }
