@@ -32,7 +32,7 @@ def anchors(text: str) -> set[str]:
 
 @pytest.mark.plain
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("page", ["sequences.md", "trees.md", "lists.md", "structured_inputs.md"])
+@pytest.mark.parametrize("page", ["committees.md", "sequences.md", "trees.md", "lists.md", "structured_inputs.md"])
 def test_the_first_example_prints_what_is_shown(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, shown = EXAMPLE.findall(text_of(DOCS / page))[0]
     exec(compile(code, page, "exec"), {})

@@ -20,6 +20,7 @@ from onepass.cli import main
 from onepass.cli.reproduce import NAMES
 from onepass.experiments import EXPERIMENTS, Cells, Lab
 from onepass.experiments.cells import Task
+from onepass.experiments.committees import Stream, arranged, one_pass
 from onepass.experiments.lab import Problem, equalised
 from onepass.experiments.neural import drawn, streamed
 from onepass.experiments.published import DEPTHS, MISTAKE_RATE, ODL, PEERS, TEST_ERROR
@@ -177,6 +178,21 @@ def test_a_pass_is_that_of_compare(tmp_path: Path) -> None:
         assert found["online"] == result.metrics["mistake_rate"]
         assert found["test"] == pytest.approx(1 - model.score(X[400:], y[400:]))
         assert found["curve"][-1] == pytest.approx(found["online"], abs=1e-6)
+
+
+@pytest.mark.parametrize("tested", [False, True])
+def test_a_pass_of_a_committee_is_that_of_prequential(tested: bool) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    stream = Stream("drawn", Problem("drawn", X, X[:, 0] > 0, X[:50], X[:50, 1] > 0), True, tested)
+    task = one_pass(OnlineMLPClassifier(4), stream, 7)
+    rows, labels = arranged(stream, 7)
+    assert (np.sort(rows, axis=0) == np.sort(X, axis=0)).all()
+    assert (rows != X).any()
+    model = OnlineMLPClassifier(4, random_state=7)
+    result = evaluate.prequential(model, (rows, labels))
+    expected = 1 - model.score(X[:50], X[:50, 1] > 0) if tested else result.metrics["mistake_rate"]
+    assert task.measure() == {"error": expected}
 
 
 def test_an_equalised_image_has_the_share_of_pixels_that_are_not_brighter() -> None:

@@ -14,22 +14,8 @@ from onepass.cli.options import Target
 from onepass.cli.output import show
 
 NAMES = (
-    *(
-        "table1",
-        "table2",
-        "fig6",
-        "fig7",
-        "fig8",
-        "fig9",
-        "sugiyama",
-        "budget",
-        "active",
-        "shifting",
-        "structured",
-        "neural",
-        "auto",
-    ),
-    *("translation", "typing", "choosing"),
+    *("table1", "table2", "fig6", "fig7", "fig8", "fig9", "sugiyama", "budget", "active", "shifting", "structured", "neural"),
+    *("auto", "translation", "typing", "choosing"),
 )
 
 

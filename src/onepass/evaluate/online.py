@@ -70,7 +70,7 @@ class Prequential:
     drifts : list of int
         The numbers of the examples, counted from 1, whose errors showed that the stream had changed, if a detector watched them.
     shares : Curve or None
-        The shares of a committee along the stream, by name, at 128 places at most.
+        The shares of a committee along the stream, by name: at its start, at 128 regular places at most, and at its end.
     """
 
     metrics: dict[str, float]
