@@ -72,7 +72,7 @@ def streams(lab: Lab) -> list[Stream]:
 
 
 def auto(lab: Lab) -> Section:
-    """Both budgets and the single learners on all streams; shares along four of them."""
+    """Both budgets and the single learners on all streams; shares along those that are no test."""
     learners = COMMITTEES | {name: pipeline(StandardScaler(), learner) for name, learner in SINGLES.items()}
     lines, records, strong = list[list[str]](), list[dict[str, Any]](), set[tuple[int, int]]()
     several, shown = streams(lab), dict[str, Curve]()
