@@ -27,6 +27,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "Imputer": [{}, {"fill": 0.5}, {"indicator": True}],
     "OneHot": [{}, {"columns": NAMES[2:], "max_values": 7}, {"columns": NAMES[2:], "n_features": 16}],
     "RBFBasis": [{"count": 5}],
+    "StandardScaler": [{}, {"clip": 0.8}],
     "Table": [{"n_features": 16}, {"n_features": 16, "pairs": "all"}],
 }
 STAGES = {

@@ -43,8 +43,8 @@ def test_dicts_are_scaled_as_arrays(stages: list[Any], zeros: bool) -> None:
     assert [named.decision_function([x])[0] for x in dicts(X, zeros)] == named.decision_function(dicts(X, zeros)).tolist()
 
 
-def naive(examples: list[dict[str, float]]) -> list[dict[str, float]]:
-    """Each example scaled by those before it, in the plainest way; an absent feature is 0."""
+def naive(examples: list[dict[str, float]], far: float = math.inf) -> list[dict[str, float]]:
+    """Each example scaled by those before it, in the plainest way; an absent feature is 0, and nothing is further away than `far`."""
     columns, scaled = list(examples[0]), []
     for t, x in enumerate(examples):
         now = {}
@@ -52,7 +52,8 @@ def naive(examples: list[dict[str, float]]) -> list[dict[str, float]]:
             past = [other.get(name, 0.0) for other in examples[:t]]
             deviation, value, centred = float(np.std(past or [0.0])), x.get(name, 0.0), name in columns
             if deviation > 0:
-                now[name] = (value - float(np.mean(past)) if centred else value) / deviation
+                z = (value - float(np.mean(past)) if centred else value) / deviation
+                now[name] = max(-far, min(far, z))
             else:
                 now[name] = 0.0 if centred else value
         scaled.append(now)
@@ -60,25 +61,41 @@ def naive(examples: list[dict[str, float]]) -> list[dict[str, float]]:
 
 
 @plain
-def test_later_features_are_only_scaled() -> None:
+@pytest.mark.parametrize("clip", [None, 0.9])
+def test_later_features_are_only_scaled(clip: float | None) -> None:
     examples = dicts(X[:30], False)
     for t in range(9, 30, 2):
         examples[t] |= {"late": 5.0 + t % 3, f"rare{t}": 2.0}
-    scaler, shown = StandardScaler(), []
+    scaler, shown, scaled = StandardScaler(clip=clip), [], naive(examples, clip or math.inf)
     for x in examples:
         shown.append(scaler.transform_one(x) if shown else dict.fromkeys(x, 0.0))
         scaler.learn_one(x)
-    for t, (ours, theirs) in enumerate(zip(shown, naive(examples), strict=True)):
+    for t, (ours, theirs) in enumerate(zip(shown, scaled, strict=True)):
         assert ours.keys() | {"late", f"rare{t}"} == theirs.keys() | {
             "late",
             f"rare{t}",
         }  # `transform_one` leaves out what is new
         assert all(math.isclose(ours[name], theirs[name], rel_tol=1e-9, abs_tol=1e-12) for name in ours)
-    block = StandardScaler().learn_transform(examples).toarray()
-    assert [row[row != 0].size for row in block] == [sum(value != 0 for value in x.values()) for x in naive(examples)]
+    block = StandardScaler(clip=clip).learn_transform(examples).toarray()
+    assert [row[row != 0].size for row in block] == [sum(value != 0 for value in x.values()) for x in scaled]
     names = scaler.get_feature_names_out().tolist()
-    for row, x in zip(block.tolist(), naive(examples), strict=True):
+    for row, x in zip(block.tolist(), scaled, strict=True):
         assert row == pytest.approx([x.get(name, 0.0) for name in names], rel=1e-9, abs=1e-12)
+
+
+@plain
+def test_what_is_far_counts_as_being_at_the_bound() -> None:
+    """A table: the same numbers, cut off; by whole and by halves; the moments are those of all numbers."""
+    wild = X.copy()
+    wild[40, 1] = 1e6
+    plain_scaler, cut, halves = StandardScaler(), StandardScaler(clip=1.5), StandardScaler(clip=1.5)
+    shown = plain_scaler.learn_transform(wild)
+    assert cut.learn_transform(wild).tolist() == np.clip(shown, -1.5, 1.5).tolist()
+    assert np.abs(shown).max() > 1e4
+    parts = [halves.learn_transform(wild[:33]), halves.learn_transform(wild[33:])]
+    assert np.concatenate(parts).tolist() == np.clip(shown, -1.5, 1.5).tolist()
+    assert cut.mean_.tolist() == plain_scaler.mean_.tolist()
+    assert cut.var_.tolist() == plain_scaler.var_.tolist()
 
 
 @plain

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from onepass.base import Field, Stage, State
 from onepass.base.inputs import Rows
 from onepass.base.knowledge import Door
-from onepass.base.parameters import parameter, parametric
+from onepass.base.parameters import POSITIVE, parameter, parametric
 from onepass.base.state import Array
 from onepass.compiled.borrow import lent
 from onepass.compiled.chain import after, change, keeps_places, result
@@ -19,7 +20,8 @@ from onepass.compiled.loop import T
 from onepass.compiled.rows import DenseRows, SparseRows, row, sqnorm
 from onepass.compiled.verb import verb
 
-Standardise = namedtuple("Standardise", "mean squares seen count columns")  # the first `columns` features are in every row
+# columns: so many features are in every row; far: what is further away counts as being there.
+Standardise = namedtuple("Standardise", "mean squares seen count columns far")
 Normalise = namedtuple("Normalise", "count")
 keeps_places(Normalise)
 
@@ -33,6 +35,11 @@ def moments(mean: Any, squares: Any, seen: Any, j: Any, n: Any) -> Any:
     return mean[j] * k / n, squares[j] + mean[j] * mean[j] * k * (n - k) / n
 
 
+@routine
+def within(z: Any, far: Any) -> Any:
+    return min(max(z, -far), far)
+
+
 @verb(1)
 def standardise(stage: Any, X: Any, taught: Any, out: Any) -> None:
     """out = the rows scaled by what was known before each; a row t with taught[t] is then taken into the moments."""
@@ -41,7 +48,7 @@ def standardise(stage: Any, X: Any, taught: Any, out: Any) -> None:
 @standardise.form(DenseRows)
 def _(stage: Any, X: Any, taught: Any, out: Any) -> Any:
     """Welford 1962. A feature that has not varied yet says nothing, and is 0."""
-    mean, squares, seen, count, _ = stage
+    mean, squares, seen, count, _, far = stage
     rows, width = X.values.shape
     changed = False
     both = np.zeros((2, width))  # one allocation: single examples notice
@@ -53,7 +60,7 @@ def _(stage: Any, X: Any, taught: Any, out: Any) -> Any:
         for j in range(width):
             x = X.values[t, j]
             error = x - m[j]
-            out[t, j] = error / np.sqrt(s[j] / n) if s[j] > 0 else 0.0
+            out[t, j] = within(error / np.sqrt(s[j] / n), far) if s[j] > 0 else 0.0
             if taught[t]:
                 m[j] += error / (n + 1)
                 s[j] += error * (x - m[j])
@@ -86,7 +93,7 @@ def _(stage: Any, X: Any, taught: Any, out: Any) -> Any:
 def pass_by(stage: Any, j: Any, x: Any, centred: Any, taught: Any) -> Any:
     """One number of a sparse row, scaled, and then taken into the moments. While its feature has not varied it is 0, or x if not
     centred."""
-    mean, squares, seen, count, _ = stage
+    mean, squares, seen, count, _, far = stage
     n, m, s = count[T], 0.0, 0.0
     if j < len(mean):
         m, s = moments(mean, squares, seen, j, n)
@@ -97,7 +104,7 @@ def pass_by(stage: Any, j: Any, x: Any, centred: Any, taught: Any) -> Any:
         seen[j] = n + 1
     shown = error if centred else x
     if s > 0:
-        return shown / np.sqrt(s / n)
+        return within(shown / np.sqrt(s / n), far)
     return 0.0 if centred else np.float64(x)
 
 
@@ -146,6 +153,9 @@ class StandardScaler(Stage):
     centred, since that would fill their zeros. The features of the first dict are columns, as those of a table are: where another dict
     leaves one of them out, it is 0, and all are centred. Features that come up in later dicts are treated as those of CSR rows.
 
+    A number that is far from all before it is far from 0 behind the scaler, too, and a learner that makes steps along the row follows
+    it: a pixel that is lit for the second time in thousands of images is a hundred deviations away. `clip` sets a bound to that.
+
     References
     ----------
     B. P. Welford: Note on a method for calculating corrected sums of squares and products. Technometrics 4 (1962), 419-420.
@@ -164,6 +174,14 @@ class StandardScaler(Stage):
     """
 
     grow: bool | str | None = parameter()
+    _: KW_ONLY
+    clip: float | None = parameter(
+        None,
+        POSITIVE,
+        None,
+        text="What is further than so many deviations from the mean (or from 0 where rows are not centred) counts as being there."
+        " None: nothing is too far.",
+    )
 
     _forms: ClassVar[dict[str, dict[str, Field]]] = {
         "stage": {"mean": Field("features"), "squares": Field("features"), "seen": Field("features")}
@@ -187,7 +205,8 @@ class StandardScaler(Stage):
 
     def _record(self, state: State) -> Standardise:
         arrays = state.arrays
-        return Standardise(arrays["mean"], arrays["squares"], arrays["seen"], arrays["count"], state.known)
+        far = np.inf if self.clip is None else float(self.clip)
+        return Standardise(arrays["mean"], arrays["squares"], arrays["seen"], arrays["count"], state.known, far)
 
     def _enter(self, X: Any, weights: Array | None, door: Door) -> Rows:
         fresh = self._state is None
