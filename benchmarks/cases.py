@@ -376,6 +376,34 @@ def network() -> list[Result]:
     ]
 
 
+def committees() -> list[Result]:
+    """The members, each for itself on the same rows, are the least that there is to do."""
+    rng = np.random.default_rng(0)
+    n = 20_000
+    X = rng.normal(size=(n, 20))
+    y = np.sign(X[:, 0] * X[:, 1] + X[:, 2] + 0.3 * rng.normal(size=n))
+    results = []
+    for budget in ("best", "fast"):
+        model = onepass.Auto(budget, random_state=0).fit(X, y)
+        members = list(model.members_.values())
+        for member in members:
+            member.partial_fit(X[:10], y[:10])  # compile
+        learn, *alone = best(
+            lambda model=model: model.partial_fit(X, y), *(lambda member=member: member.partial_fit(X, y) for member in members)
+        )
+        us = 1e6 / n
+        results.append(
+            Result(
+                f"`Auto`, budget of {budget}, d=20",
+                f"{learn * us:.1f} µs an example",
+                sum(alone) / learn,
+                0.9,
+                f"its {len(members)} members, each for itself: {sum(alone) * us:.1f} µs",
+            )
+        )
+    return results
+
+
 def start_up() -> list[Result]:
     """Fresh processes: importing, help pages, and the first call with machine code from the cache."""
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}  # as in a package that was installed, byte code is kept
@@ -566,6 +594,7 @@ CASES = [
     small_pamo,
     large_pamo,
     network,
+    committees,
     start_up,
     memory,
     tagging,
