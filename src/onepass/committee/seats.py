@@ -41,10 +41,8 @@ class Council(namedtuple("Council", "voices records furnish ask teach clear scal
 
 
 Unscaled = namedtuple("Unscaled", "none")
-KINDS, NOWHERE = (
-    3,
-    0,
-)  # of rows; the address of what is not there yet: the loop ends, and whoever called it makes ready what is missing
+KINDS = 3  # of rows
+NOWHERE = 0  # the address of what is not there yet: the loop ends, and whoever called it makes ready what is missing
 
 # scores: 0, or NaN for a member whose scores are out of range; said: what voices say, a row each; heard: what becomes of it; rooms:
 # addresses of the members' work spaces; row: where the row at hand is laid out; scaled: the row as members see it.
@@ -56,7 +54,8 @@ Scratch = namedtuple("Scratch", "scores said heard rooms row scaled")
 
 @verb(0)
 def with_bias(x: Any, bias: Any) -> Any:
-    """The row, its constant feature times `bias`."""
+    """The row, its constant feature times `bias`. Its scale is 1, as that of all rows that come to a learner: the compiler is to know
+    that here as it does in the loop, or it puts products in another order, and a member has other bits than it would have alone."""
 
 
 @verb(0)
@@ -71,12 +70,12 @@ def like_a_row(X: Any) -> Any:
 
 @with_bias.form(DenseRow)
 def _(x: Any, bias: Any) -> Any:
-    return DenseRow(x.values, x.bias * bias, x.scale)
+    return DenseRow(x.values, x.bias * bias, x.values.dtype.type(1))
 
 
 @with_bias.form(SparseRow)
 def _(x: Any, bias: Any) -> Any:
-    return SparseRow(x.indices, x.values, x.bias * bias, x.scale)
+    return SparseRow(x.indices, x.values, x.bias * bias, x.values.dtype.type(1))
 
 
 @kind.form(DenseRow)

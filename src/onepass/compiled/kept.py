@@ -91,7 +91,9 @@ def _store(typing_context: Any, record: Any, layout: Any) -> Any:
 def _load(typing_context: Any, kept: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         place = builder.inttoptr(arguments[0], context.get_data_type(kept.content).as_pointer())
-        return context.unpack_value(builder, kept.content, place)
+        record = context.unpack_value(builder, kept.content, place)
+        # It was laid out without owners. Said once more, the compiler knows, and leaves out all counting.
+        return without_owners(context, builder, kept.content, record)
 
     return kept.content(kept), generate
 
