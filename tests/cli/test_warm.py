@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from onepass.cli import main
+from onepass.cli.output import be_patient
 from onepass.compiled import compiler
 
 pytestmark = pytest.mark.plain
@@ -57,3 +60,14 @@ def test_what_can_not_be_kept_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
     done = CliRunner().invoke(main, ["learn", str(tmp_path / "data.csv")])
     assert done.exit_code == 0
     assert "NUMBA_CACHE_DIR" in done.stderr
+
+
+def test_that_something_is_compiled_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    log = logging.getLogger("onepass.compiled.compiler")
+    with click.Context(click.Command("learn")) as context:
+        be_patient(context)
+        log.debug("compiled %s in %.2f s", "run", 2.0)
+        log.debug("compiled %s in %.2f s", "run", 3.0)
+    log.debug("compiled %s in %.2f s", "run", 4.0)
+    assert capsys.readouterr().err.count("compiling") == 1
+    assert not log.isEnabledFor(logging.DEBUG)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,18 @@ class Log(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line."""
         click.echo(self.format(record), err=True)
+
+
+class Compiling(logging.Handler):
+    """Says once that machine code is being compiled."""
+
+    said = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line, the first time."""
+        if not self.said:
+            self.said = True
+            click.echo("onepass: compiling, which only the first start does; `onepass warm` does it ahead", err=True)
 
 
 def be_verbose(context: click.Context, _: click.Parameter, count: int) -> None:
@@ -36,6 +49,22 @@ def be_verbose(context: click.Context, _: click.Parameter, count: int) -> None:
         context.call_on_close(end)
     if count:
         LOGGER.setLevel(logging.INFO if before + count == 1 else logging.DEBUG)
+    if context.parent is not None and not is_verbose() and sys.stderr.isatty():
+        be_patient(context)
+
+
+def be_patient(context: click.Context) -> None:
+    """Say so when something is compiled, until the command ends: a minute without a word looks like the end of all."""
+    compiler, handler = LOGGER.getChild("compiled.compiler"), Compiling()
+    level = compiler.level
+    compiler.addHandler(handler)
+    compiler.setLevel(logging.DEBUG)
+
+    def end() -> None:
+        compiler.removeHandler(handler)
+        compiler.setLevel(level)
+
+    context.call_on_close(end)
 
 
 def is_verbose() -> bool:
