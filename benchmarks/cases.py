@@ -397,7 +397,7 @@ def committees() -> list[Result]:
                 f"`Auto`, budget of {budget}, d=20",
                 f"{learn * us:.1f} µs an example",
                 sum(alone) / learn,
-                0.9,
+                None,
                 f"its {len(members)} members, each for itself: {sum(alone) * us:.1f} µs",
             )
         )
