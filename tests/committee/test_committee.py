@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,7 @@ from onepass import (
     CommitteeRegressor,
     KernelPA,
     OnlineMLPClassifier,
+    OSELMClassifier,
     PAClassifier,
     PAMOClassifier,
     PAMORegressor,
@@ -30,6 +34,7 @@ from onepass import (
     pipeline,
 )
 from onepass.committee import auto
+from onepass.committee.shares import AdaHedge, FixedShare, share_out
 from shared import snapshot
 
 N, D = 150, 4
@@ -61,8 +66,8 @@ def regressors() -> list[Any]:
     return [AROWRegressor(), PARegressor(average=True), PAMORegressor(4, **PAIRS)]
 
 
-def made(task: str) -> Any:
-    return CommitteeRegressor(regressors()) if task == "numbers" else Committee(classifiers())
+def made(task: str, **settings: Any) -> Any:
+    return CommitteeRegressor(regressors(), **settings) if task == "numbers" else Committee(classifiers(), **settings)
 
 
 def told(task: str, y: Any) -> dict[str, Any]:
@@ -115,11 +120,45 @@ def test_members_grow_as_if_they_were_alone() -> None:
 # --- the answer, by the plainest twin ---
 
 
+class Fixed:
+    """Herbster and Warmuth 1998; Freund and Schapire 1997."""
+
+    def __init__(self, n: int, spread: float = 3e-4) -> None:
+        self.shares, self.spread = np.full(n, 1 / n), spread
+
+    def learn(self, losses: Any) -> None:
+        if losses.min() < losses.max():
+            kept = self.shares * np.exp(-0.5 * losses)
+            self.shares = (1 - self.spread) * kept / kept.sum() + self.spread / len(kept)
+
+
+class Ada:
+    """de Rooij et al. 2014, figure 1."""
+
+    def __init__(self, n: int) -> None:
+        self.shares, self.past, self.cost = np.full(n, 1 / n), np.zeros(n), 0.0
+
+    def learn(self, losses: Any) -> None:
+        n, later = len(losses), self.past + losses
+        if self.cost > 0:
+            eta = np.log(n) / self.cost
+            mixed = (logsumexp(-eta * self.past) - logsumexp(-eta * later)) / eta
+        else:
+            mixed = later.min() - self.past.min()
+        self.cost, self.past = self.cost + max(0.0, self.shares @ losses - mixed), later
+        leads = later == later.min()
+        self.shares = softmax(-np.log(n) / self.cost * later) if self.cost > 0 else leads / leads.sum()
+
+
+RULES: dict[str, Any] = {"fixed": Fixed, "hedge": partial(Fixed, spread=0.0), "adahedge": Ada}
+every_rule = pytest.mark.parametrize("rule", RULES)
+
+
 class Twin:
     """What a committee of classifiers says, of the scores of its voices."""
 
-    def __init__(self, n: int) -> None:
-        self.shares, self.w, self.G, self.mean = np.full(n + 2, 1 / (n + 2)), np.full(n, 1 / n), np.ones(n), np.full(n, 1 / n)
+    def __init__(self, n: int, rule: str) -> None:
+        self.rule, self.w, self.G, self.mean = RULES[rule](n + 2), np.full(n, 1 / n), np.ones(n), np.full(n, 1 / n)
         self.a, self.h, self.squares, self.rows = np.full(n, 2.0), np.ones(n), np.zeros(n), 0.0
 
     def predict(self, scores: Any) -> Any:
@@ -129,14 +168,12 @@ class Twin:
         logits = self.a[:, None] * self.z
         self.p = softmax(np.vstack([logits, self.mean @ logits, self.w @ logits]), axis=1)
         self.centred, self.logits = centred, logits
-        return np.log(self.shares @ self.p)
+        return np.log(self.rule.shares @ self.p)
 
     def learn(self, y: int, two: bool) -> None:
         K = self.p.shape[1]
         said = K - 1 - self.p[:, ::-1].argmax(axis=1) if two else self.p.argmax(axis=1)
-        loss = np.exp(-0.5 * (said != y))
-        if loss.min() < loss.max():
-            self.shares = (1 - 3e-4) * self.shares * loss / (self.shares @ loss) + 3e-4 / len(self.shares)
+        self.rule.learn(1.0 * (said != y))
         truth = np.eye(K)[y]
         g = self.logits @ (self.p[-1] - truth)
         self.G = 0.999 * self.G + g * g
@@ -159,38 +196,89 @@ def voices(task: str, X: Any, y: Any) -> Any:
 
 
 @plain
+@every_rule
 @pytest.mark.parametrize("task", ["two", "many"])
-def test_the_answer_is_that_of_the_twin(task: str) -> None:
+def test_the_answer_is_that_of_the_twin(task: str, rule: str) -> None:
     X, y = problem(task)
     said, two = voices(task, X, y), task == "two"
     scores = np.stack([-said / 2, said / 2], axis=2) if two else said
-    twin, committee, expected = Twin(len(scores)), made(task), []
+    twin, committee, expected = Twin(len(scores), rule), made(task, shares=rule), []
     for t in range(N):
         expected.append(twin.predict(scores[:, t]))
         twin.learn(int(y[t]), two)
     found = committee.test_then_train(X, y, **told(task, y))
     expected = np.array(expected)
     np.testing.assert_allclose(found, expected[:, 1] - expected[:, 0] if two else expected, rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(list(committee.shares_.values()), twin.shares, rtol=1e-8)
-    assert twin.shares.max() > 0.3, "the data must tell the voices apart"
+    np.testing.assert_allclose(list(committee.shares_.values()), twin.rule.shares, rtol=1e-8, atol=1e-12)
+    assert twin.rule.shares.max() > 0.3, "the data must tell the voices apart"
     p = committee.predict_proba(X)
     np.testing.assert_allclose(logsumexp(np.log(p), axis=1), 0, atol=1e-9)
 
 
 @plain
-def test_the_mean_of_numbers_is_that_of_the_twin() -> None:
+@every_rule
+def test_the_mean_of_numbers_is_that_of_the_twin(rule: str) -> None:
     X, y = problem("numbers")
     said = voices("numbers", X, y)
-    shares, squares, rows, expected = np.full(len(said), 1 / len(said)), 0.0, 0.0, []
+    twin, squares, rows, expected = RULES[rule](len(said)), 0.0, 0.0, []
     for t in range(N):
-        expected.append(shares @ said[:, t])
+        expected.append(twin.shares @ said[:, t])
         squares, rows = 0.999 * squares + (y[t] - expected[-1]) ** 2, 0.999 * rows + 1
-        loss = np.exp(-0.5 * np.minimum((y[t] - said[:, t]) ** 2 * rows / squares, 9))
-        if loss.min() < loss.max():
-            shares = (1 - 3e-4) * shares * loss / (shares @ loss) + 3e-4 / len(shares)
-    committee = made("numbers")
+        twin.learn(np.minimum((y[t] - said[:, t]) ** 2 * rows / squares, 9))
+    committee = made("numbers", shares=rule)
     np.testing.assert_allclose(committee.test_then_train(X, y), expected, rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(list(committee.shares_.values()), shares, rtol=1e-8)
+    np.testing.assert_allclose(list(committee.shares_.values()), twin.shares, rtol=1e-8, atol=1e-12)
+
+
+@plain
+@pytest.mark.parametrize("kind", ["random", "one is better", "takes turns"])
+def test_adahedge_loses_no_more_than_its_paper_says(kind: str) -> None:
+    """Corollary 9: at most sqrt(T ln K) + 4/3 ln K + 2 more than the best voice, for losses from 0 to 1."""
+    rng, (T, K) = np.random.default_rng(0), (2000, 5)
+    losses = rng.random((T, K))
+    losses[:, 2] *= 0.5 if kind == "one is better" else 1
+    if kind == "takes turns":
+        losses = np.eye(K)[np.arange(T) % K]
+    shares, rule, mean = np.full(K, 1 / K), AdaHedge(np.zeros(K), np.zeros(1)), 0.0
+    for t in range(T):
+        mean += shares @ losses[t]
+        share_out(rule, np.arange(K), shares, losses[t].copy(), 1.0)
+        assert shares.min() >= 0
+        assert shares.sum() == pytest.approx(1)
+    assert mean - losses.sum(axis=0).min() <= np.sqrt(T * np.log(K)) + 4 / 3 * np.log(K) + 2
+
+
+@plain
+def test_shares_are_dealt_out_anew_or_are_not() -> None:
+    """Two voices, of which the second becomes the better one after a thousand examples: who is dealt something anew comes back soon."""
+    soon = {}
+    for spread in (3e-4, 0.0):
+        shares = np.full(2, 0.5)
+        for t in range(2000):
+            share_out(FixedShare(spread), np.arange(2), shares, np.array([0.0, 1.0] if t < 1000 else [1.0, 0.0]), 1.0)
+            if shares[1] > 0.5:
+                soon.setdefault(spread, t - 1000)
+    assert soon[3e-4] < 30
+    assert 0.0 not in soon
+
+
+@plain
+@pytest.mark.parametrize("weight", [1e-300, 1e-9, 1e9, 1e300])
+def test_adahedge_stands_any_weight(weight: float) -> None:
+    shares, rule = np.full(3, 1 / 3), AdaHedge(np.zeros(3), np.zeros(1))
+    for t in range(300):
+        share_out(rule, np.arange(3), shares, np.eye(3)[t % 2], weight if t % 7 else 1.0)
+        assert np.isfinite(shares).all()
+        assert shares.sum() == pytest.approx(1)
+
+
+def test_members_whose_records_have_the_same_names_and_types() -> None:
+    """The work spaces of OS-ELM and of FOGD are called alike, and have fields of the same types: to machine code they are two."""
+    X, y = problem("two")
+    for members in ([OSELMClassifier(5, random_state=0)], [FOGD(5, random_state=0)]):
+        committee = Committee(members).partial_fit(X, y, classes=[False, True])
+        (member,) = committee.members_.values()
+        assert snapshot(member) == snapshot(members[0].partial_fit(X, y, classes=[False, True]))
 
 
 @plain
@@ -244,6 +332,60 @@ def test_parameters_of_members() -> None:
 
 
 @plain
+def test_members_keep_their_places() -> None:
+    """Shares belong to places: another order would hand them to others."""
+    X, y = problem("two")
+    model = Committee([("line", AROWClassifier()), ("step", PAClassifier())]).fit(X, y)
+    before = snapshot(model)
+    (line, step) = model.members
+    model.set_params(members=[step, line])
+    with pytest.raises(ValueError, match="no longer fit"):
+        model.predict(X)
+    assert snapshot(model.set_params(members=[line, step])) == before
+
+
+@plain
+def test_a_list_of_members_that_was_changed_in_place_is_not_saved(tmp_path: Path) -> None:
+    X, y = problem("two")
+    model = Committee([("line", AROWClassifier())]).fit(X, y)
+    model.members.append(("step", PAClassifier()))
+    with pytest.raises(ValueError, match="changed in place"):
+        model.save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+@plain
+@pytest.mark.parametrize("shares", [[np.inf, 0, 0, 0], [-1, 2, 0, 0], [1, 1, 0, 0]])
+def test_shares_of_a_damaged_file(tmp_path: Path, shares: list[float]) -> None:
+    X, y = problem("two")
+    model = Committee().fit(X, y)
+    model._state.arrays["shares"][:] = shares
+    model.save(tmp_path / "model")
+    with pytest.raises(onepass.ModelFileError, match="shares"):
+        onepass.load(tmp_path / "model")
+
+
+@plain
+def test_shares_are_read_as_a_whole() -> None:
+    """A reader beside a writer: whatever is read sums to 1."""
+    X, y = problem("two")
+    model = Committee([(f"m{i}", PAClassifier(C=2.0**-i)) for i in range(12)]).fit(X, y)
+    sums, over = list[float](), Event()
+
+    def read() -> None:
+        while not over.is_set():
+            sums.append(sum(model.shares_.values()))
+
+    with ThreadPoolExecutor() as pool:
+        reader = pool.submit(read)
+        for t in range(20 * N):
+            model.learn_one(X[t % N], y[t % N])
+        over.set()
+        reader.result()
+    assert sums == pytest.approx([1] * len(sums))
+
+
+@plain
 @pytest.mark.parametrize(
     ("members", "said"),
     [
@@ -257,6 +399,10 @@ def test_parameters_of_members() -> None:
         ([onepass.PRank()], "can't be a member"),
         ([("a", AROWClassifier()), ("a", PAClassifier())], "must differ"),
         ([("a/b", AROWClassifier())], "neither"),
+        ([("", AROWClassifier())], "can be printed"),
+        ([("a\ud800", AROWClassifier())], "can be printed"),
+        ([("a now", AROWClassifier())], "other voices"),
+        ([("product", AROWClassifier())], "other voices"),
         ([AROWClassifier(class_weight="balanced")], "'class_weight' is the same for all"),
         ([AROWClassifier(calibrate=True)], "'calibrate' is the same for all"),
         ([AROWClassifier(r=-1)], "'r' parameter"),
@@ -275,13 +421,21 @@ def followed(X: Any) -> Any:
     """Each number by the moments of those before it, in the plainest way."""
     shown = np.zeros(X.shape)
     for j in range(X.shape[1]):
-        mean = square = n = trend = 0.0
+        mean = square = n = trend = near = usual = last = 0.0
         for t, x in enumerate(X[:, j].tolist()):
             deviation = np.sqrt(square)
             z = min(max((x - mean) / deviation, -4), 4) if deviation > 0 else 0.0
             shown[t, j] = z
+            if x != last:
+                near += (abs(z - trend) - near) / min(t + 1, 100)
+                usual += (abs(z - trend) - usual) / (t + 1)
+            last = x
             trend += (z - trend) / 100
-            n = min(n, 100) if abs(trend) > 1 else n
+            ratio = near / usual if n > 100 and near < usual / 2 else 1.0
+            n = min(n, 100) if abs(trend) > 1 or ratio < 1 else n
+            square *= ratio**2
+            trend, deviation = trend / ratio, deviation * ratio
+            near = near / ratio
             if deviation > 0:
                 x = min(max(x, mean - 30 * deviation), mean + 30 * deviation)
             n += 1
@@ -294,10 +448,12 @@ def followed(X: Any) -> Any:
 @pytest.mark.parametrize("budget", ["fast", "best"])
 @pytest.mark.parametrize("task", ["two", "many", "numbers"])
 def test_members_of_auto_see_rows_scaled_and_clipped(task: str, budget: str) -> None:
-    X, y = problem(task)
+    X, y = problem(task, 300)
     X = X * [1, 10, 0.1, 1] + 5
     X[100] *= 30
     X[120:, 1] -= 200
+    X[150:, 2] = 5 + (X[150:, 2] - 5) / 50
+    X[170:200, 3] = 7
     model = (AutoRegressor if task == "numbers" else Auto)(budget, random_state=3).partial_fit(X, y, **told(task, y))
     scaled = followed(X)
     assert (np.abs(scaled) == 4).any()
@@ -313,10 +469,13 @@ def test_scaling_follows_features_that_move_and_stands_wild_numbers() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 3))
     y = X @ [1.0, -1.0, 0.5] > 0
-    moved, wild = X.copy(), X.copy()
+    moved, wild, shrunk, stuck = X.copy(), X.copy(), X.copy(), X.copy()
     moved[1500:] += 20
     wild[rng.random(3000) < 0.002] *= 1e6
-    for rows in (X, moved, wild):
+    shrunk[1500:] /= 20
+    stuck[1000:1900, 2] = 0.3
+    stuck[1000:1900, 1] = 0
+    for rows in (X, moved, wild, shrunk, stuck):
         scores = Auto("fast", random_state=0).test_then_train(rows, y, classes=[False, True])
         assert np.mean((scores[2000:] > 0) != y[2000:]) < 0.1
 

@@ -161,11 +161,15 @@ class Engine(Estimator):
         if self._shown is None and self._state is not None:
             self._bound = self._bind(self._state)
 
-    def _check_unchanged(self, state: State) -> None:
+    def _has_outgrown(self, state: State) -> bool:
+        """Whether parameters were changed since, so that they no longer fit the state."""
         resized = any(state.sizes.get(name) != size for name, size in self._sizes().items())
         reshaped = state.fields != self._layout(state.form)
         retimed = "clock" in state.fields and tuple(state.arrays["clock"][2:]) != self._clock()[2:]  # of a file
-        if resized or reshaped or retimed:
+        return resized or reshaped or retimed
+
+    def _check_unchanged(self, state: State) -> None:
+        if self._has_outgrown(state):
             raise ValueError(
                 f"The parameters of this {type(self).__name__} no longer fit what it has learned: `average`, `class_weight`,"
                 " `calibrate`, `scale_target` and what decides on the arrays of a model can't change once learning has begun. Call fit"

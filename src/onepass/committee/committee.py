@@ -12,15 +12,19 @@ from sklearn.base import clone
 
 from onepass.base import Classifier, Field, Learner, ModelFileError, Regressor, State
 from onepass.base.knowledge import Start
-from onepass.base.parameters import parameter, parameters, parametric
+from onepass.base.parameters import among, parameter, parameters, parametric
 from onepass.base.saving import pack_steps
 from onepass.base.state import Array
 from onepass.committee.seats import Member, Unscaled, convened, make_ready
-from onepass.committee.shares import START, Chances, Numbers
+from onepass.committee.shares import SPREAD, START, AdaHedge, Chances, FixedShare, Numbers
 from onepass.linear import AROWClassifier, AROWRegressor, PAClassifier, PARegressor
 
 COMMON = ("grow", "max_iter", "classes", "class_weight", "calibrate")  # what a committee decides for all of its members
 NOW = " now"  # what the second voice of a member is called, that of its present weights
+
+
+def _are_shares(numbers: Array) -> bool:
+    return bool((numbers >= 0).all()) and abs(float(numbers.sum()) - 1) < 1e-6
 
 
 class Assembly(Learner):
@@ -46,6 +50,14 @@ class Assembly(Learner):
     def _scaling(self, state: State) -> Any:
         """The record of what comes between rows and members."""
         return Unscaled(0)
+
+    def _rule(self, state: State) -> Any:
+        """The record of how shares follow losses."""
+        return FixedShare(SPREAD)
+
+    def _fields_of_shares(self) -> dict[str, Field]:
+        """The shares, and what their rule keeps beside them."""
+        return {"shares": Field("shares", exact=True, beside=True)}
 
     # --- members ---
 
@@ -96,6 +108,11 @@ class Assembly(Learner):
     def _weights_are_switches(self) -> bool:
         return any(member._weights_are_switches() for member in self._everyone().values())
 
+    def _has_outgrown(self, state: State) -> bool:
+        """Members keep their order: shares belong to places."""
+        order = [name for name in state.parts if name in self._voices()]
+        return order != [name for name in self._voices() if name in state.parts] or super()._has_outgrown(state)
+
     def _sizes(self) -> dict[str, int]:
         voices = max(end for _, end in self._voices().values())
         return {"voices": voices, "shares": voices + len(self._products)}
@@ -130,7 +147,10 @@ class Assembly(Learner):
     def shares_(self) -> dict[str, float]:
         """The share of each voice in the answers, by name; they sum to 1. A member with an average has a second voice, that of its
         present weights ("now"); where there are classes, so has the product of all."""
-        state = self._attribute("shares_")
+        self._attribute("shares_")
+        return self._in_peace(self._shares_of)
+
+    def _shares_of(self, state: State) -> dict[str, float]:
         shares, found = state.arrays["shares"], dict[str, float]()
         for name, (first, end) in self._voices().items():
             if name in state.parts:
@@ -166,6 +186,7 @@ class Assembly(Learner):
             state.parts = {name: part._state for name, part in parts.items()}
             flaw = "a part has learned nothing" if None in state.parts.values() else state.flaw()
             flaw = flaw or ("its members are others" if not committee._knows(parts) else None)
+            flaw = flaw or ("its shares are none" if not _are_shares(state.arrays["shares"]) else None)
             if flaw is not None:
                 raise ModelFileError(f"The model file is damaged: {flaw}.")
         committee._keep_bound()
@@ -198,7 +219,7 @@ class Voting(Classifier, Assembly):
 
     def _fields(self, form: str) -> dict[str, Field]:
         return {
-            "shares": Field("shares", exact=True, beside=True),
+            **self._fields_of_shares(),
             "margins": Field("voices 4", start=START, exact=True, beside=True),
             "weights": Field(
                 "voices 3", start=(1 / self._sizes()["voices"], 1.0, 1 / self._sizes()["voices"]), exact=True, beside=True
@@ -208,7 +229,7 @@ class Voting(Classifier, Assembly):
     def _pool(self, state: State, voices: Array) -> Any:
         own = state.arrays
         heard = np.append(voices, [len(own["shares"]) - 2, len(own["shares"]) - 1])
-        return Chances(self._task(state), voices, heard, own["shares"], own["margins"], own["weights"])
+        return Chances(self._task(state), voices, heard, own["shares"], self._rule(state), own["margins"], own["weights"])
 
     def _turned(self, state: State) -> State:
         state, everyone = super()._turned(state), self._everyone()
@@ -227,10 +248,10 @@ class Averaging(Regressor, Assembly):
     scale_target: bool = parameter(False, more="Members see to that themselves, those that need it.")
 
     def _fields(self, form: str) -> dict[str, Field]:
-        return {"shares": Field("shares", exact=True, beside=True), "unit": Field("2", exact=True, beside=True)}
+        return {**self._fields_of_shares(), "unit": Field("2", exact=True, beside=True)}
 
     def _pool(self, state: State, voices: Array) -> Any:
-        return Numbers(voices, state.arrays["shares"], state.arrays["unit"])
+        return Numbers(voices, state.arrays["shares"], self._rule(state), state.arrays["unit"])
 
 
 @parametric
@@ -251,9 +272,29 @@ class _Chosen(Assembly):
         text="The average of all members that have none of their own: True is polynomial decay, which forgets the start;"
         ' "uniform" is the plain mean; a number is a half-life in examples.'
     )
+    shares: str = parameter(
+        "fixed",
+        among("fixed", "hedge", "adahedge"),
+        text='How shares follow losses: "fixed" is fixed share, by which members come back when a stream drifts; "hedge" deals nothing'
+        ' out anew; "adahedge" has no rate either, but one that falls as long as no member is better than the others.',
+    )
 
     _kind: ClassVar[Any]  # of members
     _usual: ClassVar[tuple[Any, ...]]  # where none are given
+
+    def _rule(self, state: State) -> Any:
+        if self.shares == "adahedge":
+            return AdaHedge(state.arrays["past"], state.arrays["cost"])
+        return FixedShare(SPREAD if self.shares == "fixed" else 0.0)
+
+    def _fields_of_shares(self) -> dict[str, Field]:
+        if self.shares != "adahedge":
+            return super()._fields_of_shares()
+        past = {
+            "past": Field("shares", exact=True, beside=True, fades=True),
+            "cost": Field("one", exact=True, beside=True, fades=True),
+        }
+        return {**super()._fields_of_shares(), **past}
 
     def _named(self) -> list[tuple[str, Any]]:
         members = self._usual if self.members is None else self.members
@@ -281,8 +322,12 @@ class _Chosen(Assembly):
             named, names = [], []
         if not named or not all(isinstance(name, str) for name in names):
             raise ValueError(f"The members of a {who} are a list of learners, or of pairs of a name and a learner.")
-        if len(set(names)) < len(names) or any("/" in name or "__" in name for name in names):
-            raise ValueError(f"The names of members must differ, and hold neither '/' nor '__': got {names}.")
+        if len(set(names)) < len(names) or not all(name.isprintable() and name for name in names):
+            raise ValueError(f"The names of members must differ, and be of letters that can be printed: got {names}.")
+        if any("/" in name or "__" in name or name.endswith(NOW) or name in self._products for name in names):
+            raise ValueError(
+                f"The names of members hold neither '/' nor '__', and are not those of other voices (they end in {NOW!r}): got {names}."
+            )
         for name, member in named:
             if not isinstance(member, self._kind) or isinstance(member, Assembly):
                 raise ValueError(
@@ -303,6 +348,10 @@ class _Chosen(Assembly):
         """Of each member, whether it was given with a name, and whether it has an average of its own."""
         if self.members is None:
             return {"members": None}
+        if [name for name, _ in self._named()] != [*self._everyone()]:
+            raise ValueError(
+                f"The list of members of this {type(self).__name__} was changed in place: set members by `set_params(members=...)`."
+            )
         own = [member.average is not None for _, member in self._named()]
         return {"members": [[isinstance(member, tuple | list), own] for member, own in zip(self.members, own, strict=True)]}
 
@@ -352,7 +401,8 @@ class Committee(Voting, _Chosen):
         p = sum_i s_i p_i,    s_i <- (1 - 0.0003) s_i exp(-[member i was wrong] / 2) / sum_j ... + 0.0003 / n.
 
     So it errs about as often as the best member, without a rate to tune; 0.0003 of the shares is dealt out anew after each example, so
-    that a member can come back when the stream drifts.
+    that a member can come back when the stream drifts. With `shares="hedge"` nothing is dealt out anew; with "adahedge", s_i is
+    proportional to exp(-eta m_i), m_i being how often member i was wrong and eta = log(n) / (what mixing has cost so far).
 
     Beside the members, two kinds of voices have shares: of a member with an average, its present weights, which are better while a
     stream drifts; and the product of all, softmax(sum_i w_i a_i z_i), whose weights w follow its log loss, and which is better than
@@ -366,6 +416,7 @@ class Committee(Voting, _Chosen):
     Y. Freund, R. Schapire: A decision-theoretic generalization of on-line learning and an application to boosting. Journal of Computer
     and System Sciences 55 (1997), 119-139.
     M. Herbster, M. Warmuth: Tracking the best expert. Machine Learning 32 (1998), 151-178.
+    S. de Rooij, T. van Erven, P. Grunwald, W. Koolen: Follow the leader if you can, hedge if you must. JMLR 15 (2014), 1281-1316.
     C. Mattern: Mixing strategies in data compression. Data Compression Conference 2012, 337-346.
 
     Examples
@@ -404,6 +455,7 @@ class CommitteeRegressor(Averaging, _Chosen):
     Y. Freund, R. Schapire: A decision-theoretic generalization of on-line learning and an application to boosting. Journal of Computer
     and System Sciences 55 (1997), 119-139.
     M. Herbster, M. Warmuth: Tracking the best expert. Machine Learning 32 (1998), 151-178.
+    S. de Rooij, T. van Erven, P. Grunwald, W. Koolen: Follow the leader if you can, hedge if you must. JMLR 15 (2014), 1281-1316.
 
     Examples
     --------

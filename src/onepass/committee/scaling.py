@@ -1,6 +1,6 @@
 """Rows in deviations from their mean, inside a learner, by moments that follow the stream.
 
-A feature's mean and deviation are those of all rows so far, as :class:`onepass.StandardScaler` has them, but for three things.
+A feature's mean and deviation are those of all rows so far, as :class:`onepass.StandardScaler` has them, but for four things.
 
 * What is further than `FAR` deviations away counts as being there: one such feature would drown all others of a row that is scaled to
   unit norm, and be most of its distance to any other.
@@ -8,6 +8,9 @@ A feature's mean and deviation are those of all rows so far, as :class:`onepass.
   come behind them.
 * The mean of the last `SPAN` scaled numbers is near 0 as long as nothing changes. When it is further than `TREND` from there, the
   feature has moved, and the rows before count no more than `SPAN` of them.
+* When the last `SPAN` scaled numbers are less than `SHRUNK` times as far from their mean as is usual, the feature has another unit: the
+  deviation is less by as much, and again the rows before count no more than `SPAN` of them. Numbers that are those of the row before
+  are left out: of a sensor that is stuck, or of many zeros, nothing follows. A feature that grows shows in the squares by itself.
 
 The features of the first example are centred, whether rows are dense or sparse; those that come up later, which may be many and are
 mostly 0, are divided by their deviation only, and not asked whether they move.
@@ -30,11 +33,12 @@ from onepass.compiled.rows import DenseRow, SparseRow
 from onepass.compiled.verb import verb
 
 FAR, WILD = 4.0, 30.0
-SPAN, TREND = 100.0, 1.0
+SPAN, TREND, SHRUNK = 100.0, 1.0, 0.5
 
 # mean, squares: of each feature, and the sum of its squared deviations, of so many rows, up to row number `seen`; since then it was 0.
-# trend: the mean of its last scaled numbers; columns: so many features are centred.
-Standardised = namedtuple("Standardised", "mean squares rows seen trend count columns")
+# trend: the mean of its last scaled numbers; near, usual: how far from there the last ones are, and all so far; last: its last number;
+# columns: so many features are centred.
+Standardised = namedtuple("Standardised", "mean squares rows seen trend near usual last count columns")
 Room = namedtuple("Room", "values indices used")
 
 
@@ -45,12 +49,23 @@ class Scaler(Stage):
     grow: bool | str | None = parameter()
 
     _forms: ClassVar[dict[str, dict[str, Field]]] = {
-        "stage": {name: Field("features") for name in ("mean", "squares", "rows", "seen", "trend")}
+        "stage": {name: Field("features") for name in ("mean", "squares", "rows", "seen", "trend", "near", "usual", "last")}
     }
 
     def _record(self, state: State) -> Standardised:
         own = state.arrays
-        return Standardised(own["mean"], own["squares"], own["rows"], own["seen"], own["trend"], own["count"], state.known)
+        return Standardised(
+            own["mean"],
+            own["squares"],
+            own["rows"],
+            own["seen"],
+            own["trend"],
+            own["near"],
+            own["usual"],
+            own["last"],
+            own["count"],
+            state.known,
+        )
 
 
 @room_for_rows.form(Standardised)
@@ -134,11 +149,28 @@ def count_in(m: Any, j: Any, x: Any) -> Any:
 @routine
 def follow(m: Any, j: Any, x: Any, z: Any) -> Any:
     """Take a number of a column, which is z as members saw it, into the moments."""
+    if x != m.last[j]:
+        m.last[j] = x
+        away, n = abs(z - m.trend[j]), m.count[T] + 1.0
+        m.near[j] += (away - m.near[j]) / min(n, SPAN)
+        m.usual[j] += (away - m.usual[j]) / n
     m.trend[j] += (z - m.trend[j]) / SPAN
-    if abs(m.trend[j]) > TREND and m.rows[j] > SPAN:
-        m.squares[j] *= SPAN / m.rows[j]
-        m.rows[j] = SPAN
+    if m.rows[j] > SPAN:
+        shrunk = m.near[j] < SHRUNK * m.usual[j]
+        if shrunk or abs(m.trend[j]) > TREND:
+            m.squares[j] *= SPAN / m.rows[j]
+            m.rows[j] = SPAN
+        if shrunk:
+            have_shrunk(m, j, m.near[j] / m.usual[j])
     count_in(m, j, x)
+
+
+@routine
+def have_shrunk(m: Any, j: Any, ratio: Any) -> Any:
+    """What is known of a feature, in deviations that are `ratio` times as long."""
+    m.squares[j] *= ratio * ratio
+    m.trend[j] /= ratio
+    m.near[j] = m.usual[j]
 
 
 @put_scaled.form(DenseRow)

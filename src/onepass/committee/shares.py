@@ -13,11 +13,15 @@ shares that follow the Brier or log loss prefer voices that are well calibrated 
 product softmax(sum_i w_i a_i z_i) is better than each of them: its weights w follow the log loss (Mattern 2012). It is one more voice,
 and has a share as all others; and so has the product by the mean of its weights so far, which is better where a stream stays as it is.
 
+Where it is known that a stream stays as it is, shares may also be those of Hedge, which has no second step, or of AdaHedge, which has
+no ETA either, but a rate that falls with what mixing has cost so far.
+
 **Numbers.** The mean of what the voices say, by shares that follow their squared errors in units of the committee's own, as in Bayes'
 rule for normal errors.
 
 Y. Freund, R. Schapire: A decision-theoretic generalization of on-line learning and an application to boosting. Journal of Computer and
 System Sciences 55 (1997), 119-139. M. Herbster, M. Warmuth: Tracking the best expert. Machine Learning 32 (1998), 151-178.
+S. de Rooij, T. van Erven, P. Grunwald, W. Koolen: Follow the leader if you can, hedge if you must. JMLR 15 (2014), 1281-1316.
 C. Mattern: Mixing strategies in data compression. Data Compression Conference 2012, 337-346.
 """
 
@@ -38,14 +42,19 @@ KEEP = 0.999  # the past counts less and less: what was a thousand examples ago,
 STEEPEST, FAR = 30.0, 4.0  # the largest a, and how many times its usual size a score counts at the most
 PACE = 0.1  # of the weights of the product
 LEAST = 1e-15  # the least probability of a class, whatever the voices say
+HEAVIEST = 1e100  # sums of losses stay in range
 OUTLIER = 9.0  # how many times the usual squared error an error counts at the most
 
 # voices: the places of those that are there; heard: these, and the last two, those of the product by the mean of its weights and by
-# those of now; shares: of all; margins: how large the scores of each voice are, and how steep their probabilities; weights: of the
-# product, with their sums of squared gradients and their means.
-Chances = namedtuple("Chances", "task voices heard shares margins weights")
+# those of now; shares: of all; rule: how they follow losses; margins: how large the scores of each voice are, and how steep their
+# probabilities; weights: of the product, with their sums of squared gradients and their means.
+Chances = namedtuple("Chances", "task voices heard shares rule margins weights")
 # unit: the usual squared error, as a sum and the number of examples in it.
-Numbers = namedtuple("Numbers", "voices shares unit")
+Numbers = namedtuple("Numbers", "voices shares rule unit")
+
+# spread: the part of all shares that is dealt out anew; past: the losses of each voice so far; cost: what mixing has cost so far.
+FixedShare = namedtuple("FixedShare", "spread")
+AdaHedge = namedtuple("AdaHedge", "past cost")
 
 SQUARES, EXAMPLES, STEEPNESS, CURVATURE = 0, 1, 2, 3
 START = (0.0, 0.0, 2.0, 1.0)
@@ -69,6 +78,84 @@ def mixed(pool: Any, said: Any, s: Any, out: Any) -> None:
 def follow(pool: Any, said: Any, s: Any, y: Any, weight: Any) -> None:
     """Learn from an example, after `mixed`. Shares are written when all are known: a reader meanwhile sees old ones and new ones,
     never half-made ones."""
+
+
+# --- shares ---
+
+
+@verb(0)
+def share_out(rule: Any, heard: Any, shares: Any, losses: Any, weight: Any) -> None:
+    """The shares after the losses, which are no longer needed."""
+
+
+@share_out.form(FixedShare)
+def _(rule: Any, heard: Any, shares: Any, losses: Any, weight: Any) -> Any:
+    fix_shares(rule.spread, heard, shares, losses, weight)
+
+
+@share_out.form(AdaHedge)
+def _(rule: Any, heard: Any, shares: Any, losses: Any, weight: Any) -> Any:
+    adapt_shares(rule.past, rule.cost, heard, shares, losses, min(weight, HEAVIEST))
+
+
+@to_the_letter
+def extremes(heard: Any, losses: Any) -> Any:
+    least, most = np.inf, -np.inf
+    for i in heard:
+        least, most = min(least, losses[i]), max(most, losses[i])
+    return least, most
+
+
+@to_the_letter
+def fix_shares(spread: Any, heard: Any, shares: Any, losses: Any, weight: Any) -> Any:
+    """Herbster and Warmuth 1998; without a spread, Freund and Schapire 1997."""
+    least, most = extremes(heard, losses)
+    if least == most:
+        return
+    total = 0.0
+    for i in heard:
+        losses[i] = shares[i] * np.exp(-ETA * weight * (losses[i] - least))
+        total += losses[i]
+    for i in heard:
+        shares[i] = (1 - spread) * losses[i] / total + spread / len(heard)
+
+
+@to_the_letter
+def adapt_shares(past: Any, cost: Any, heard: Any, shares: Any, losses: Any, weight: Any) -> Any:
+    """de Rooij et al. 2014, figure 1. Mixing costs the mean of the losses by shares, less the loss of the mixture."""
+    least, most = extremes(heard, losses)
+    if least == most:
+        return
+    eta, mixed_loss = np.log(len(heard)) / cost[0], 0.0
+    before = mixture(past, heard, eta)
+    for i in heard:
+        mixed_loss += shares[i] * weight * losses[i]
+        past[i] += weight * losses[i]
+    cost[0] += max(0.0, mixed_loss - (mixture(past, heard, eta) - before))
+    eta, total = np.log(len(heard)) / cost[0], 0.0
+    least, _ = extremes(heard, past)
+    for i in heard:
+        losses[i] = faded(past[i] - least, eta)
+        total += losses[i]
+    for i in heard:
+        shares[i] = losses[i] / total
+
+
+@to_the_letter
+def mixture(past: Any, heard: Any, eta: Any) -> Any:
+    """-log(mean of e^(-eta past)) / eta, the loss of the mixture so far; the least of them while mixing was free, and eta is
+    infinite."""
+    least, _ = extremes(heard, past)
+    total = 0.0
+    for i in heard:
+        total += faded(past[i] - least, eta)
+    return least - np.log(total / len(heard)) / eta
+
+
+@to_the_letter
+def faded(loss: Any, eta: Any) -> Any:
+    """e^(-eta loss), where eta may be infinite."""
+    return np.exp(-eta * loss) if loss > 0 else 1.0
 
 
 # --- classes ---
@@ -156,7 +243,7 @@ def _(pool: Any, said: Any, s: Any, y: Any, weight: Any) -> Any:
     label, last = place_of(pool.task, y), len(pool.shares) - 1
     for i in pool.heard:
         s.losses[i] = mistaken(s.p[i], label, len(said[0]))
-    hedge(pool.heard, pool.shares, s.losses, weight)
+    share_out(pool.rule, pool.heard, pool.shares, s.losses, weight)
     for i in pool.voices:
         bend(pool.weights[i], pool.margins[i], s.z[i], s.p[last], label, weight)
         sharpen(pool.margins[i], s.z[i], s.p[i], label, weight)
@@ -171,21 +258,6 @@ def mistaken(p: Any, label: Any, width: Any) -> Any:
         if p[k] > p[best] or (width == 1 and p[k] == p[best]):
             best = k
     return 0.0 if best == label else 1.0
-
-
-@to_the_letter
-def hedge(heard: Any, shares: Any, losses: Any, weight: Any) -> Any:
-    """The shares after the losses, which are no longer needed."""
-    least, most, total = np.inf, -np.inf, 0.0
-    for i in heard:
-        least, most = min(least, losses[i]), max(most, losses[i])
-    if least == most:
-        return
-    for i in heard:
-        losses[i] = shares[i] * np.exp(-ETA * weight * (losses[i] - least))
-        total += losses[i]
-    for i in heard:
-        shares[i] = (1 - SPREAD) * losses[i] / total + SPREAD / len(heard)
 
 
 @to_the_letter
@@ -241,7 +313,7 @@ def mean(voices: Any, shares: Any, said: Any) -> Any:
 @follow.form(Numbers)
 def _(pool: Any, said: Any, s: Any, y: Any, weight: Any) -> Any:
     judge_errors(pool.voices, pool.shares, pool.unit, said, s.losses, np.float64(y))
-    hedge(pool.voices, pool.shares, s.losses, weight)
+    share_out(pool.rule, pool.voices, pool.shares, s.losses, weight)
 
 
 @to_the_letter

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from onepass.compiled.average import at
-from onepass.compiled.compiler import routine
+from onepass.compiled.compiler import routine, to_the_letter
 from onepass.compiled.losses import judge
 from onepass.compiled.rows import sqnorm
 from onepass.compiled.rules import PASSIVE, TOO_LARGE, blend, combine, learn, refuses, score, scratch, seat
@@ -104,11 +104,17 @@ def _(m: Any, s: Any, out: Any) -> Any:
 
 @combine.form(Hedged)
 def _(m: Any, s: Any, out: Any) -> Any:
+    add_up(m.shares, s.shown, out)
+
+
+@to_the_letter
+def add_up(shares: Any, shown: Any, out: Any) -> Any:
+    """Candidate by candidate: the form for many classes, of which the scores lie apart, has the bits of that for two."""
     width = len(out)
     for k in range(width):
         total = out.dtype.type(0)
-        for i in range(len(m.shares)):
-            total += out.dtype.type(m.shares[i]) * s.shown[i * width + k]
+        for i in range(len(shares)):
+            total += out.dtype.type(shares[i]) * shown[i * width + k]
         out[k] = total
 
 

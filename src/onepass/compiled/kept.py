@@ -49,6 +49,11 @@ class KeptType(types.Type):
         self.content = content
         super().__init__(name=f"Kept({content})")
 
+    @property
+    def key(self) -> Any:
+        """What tells it from others: its name does not, since two records may have the same name and the same types of fields."""
+        return self.content
+
 
 @register_model(KeptType)
 class _Address(PrimitiveModel):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from onepass.compiled.compiler import routine
+from onepass.compiled.compiler import routine, to_the_letter
 from onepass.compiled.rows import DenseRow, SparseRow
 from onepass.compiled.verb import verb
 
@@ -57,6 +57,12 @@ def _(u: Any, x: Any, p: Any) -> Any:
 
 @link_dot.form(SparseRow)
 def _(u: Any, x: Any, p: Any) -> Any:
+    return sparse_link_dot(u, x, p)
+
+
+@to_the_letter
+def sparse_link_dot(u: Any, x: Any, p: Any) -> Any:
+    """Sums over sparse rows are taken one after the other: zeros that are written out must not change how they are grouped."""
     total = x.bias * link(u[0], p)
     for i in range(len(x.values)):
         total += x.values[i] * link(u[x.indices[i] + 1], p)
@@ -81,6 +87,11 @@ def _(u: Any, a: Any, x: Any, p: Any) -> Any:
 
 @push.form(SparseRow)
 def _(u: Any, a: Any, x: Any, p: Any) -> Any:
+    return sparse_push(u, a, x, p)
+
+
+@to_the_letter
+def sparse_push(u: Any, a: Any, x: Any, p: Any) -> Any:
     a = a * x.scale
     change = 0.0 + push_entry(u, 0, a * x.bias, p)
     for i in range(len(x.values)):
@@ -88,11 +99,22 @@ def _(u: Any, a: Any, x: Any, p: Any) -> Any:
     return change
 
 
-for Row in (DenseRow, SparseRow):
+@row_power_sum.form(DenseRow)
+def _(x: Any, p: Any) -> Any:
+    total = power(x.scale * x.bias, p)
+    for i in range(len(x.values)):
+        total += power(x.scale * x.values[i], p)
+    return total
 
-    @row_power_sum.form(Row)
-    def _(x: Any, p: Any) -> Any:
-        total = power(x.scale * x.bias, p)
-        for i in range(len(x.values)):
-            total += power(x.scale * x.values[i], p)
-        return total
+
+@row_power_sum.form(SparseRow)
+def _(x: Any, p: Any) -> Any:
+    return sparse_power_sum(x, p)
+
+
+@to_the_letter
+def sparse_power_sum(x: Any, p: Any) -> Any:
+    total = power(x.scale * x.bias, p)
+    for i in range(len(x.values)):
+        total += power(x.scale * x.values[i], p)
+    return total

@@ -39,7 +39,10 @@ class Layered(Learner):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        sizes = np.atleast_1d(self.hidden)
+        try:
+            sizes = np.atleast_1d(self.hidden)
+        except ValueError:  # tuples of different lengths
+            sizes = np.empty(0)
         if sizes.ndim != 1 or not len(sizes) or sizes.dtype.kind not in "iu" or sizes.min() < 1:
             raise ValueError(
                 f"The 'hidden' parameter of {type(self).__name__} is {self.hidden!r}; it must be the number of hidden units, or that"
