@@ -88,8 +88,8 @@ class Auto(Voting, _Budgeted):
     """The classifier for those who would rather not choose one: a committee that scales its rows, and needs no parameters.
 
     Rows are scaled to mean 0 and deviation 1 by those before them, as :class:`onepass.StandardScaler` does, and what is further than 4
-    deviations away counts as being there. Where a feature moves away from its mean, or shrinks to less than half, that and its deviation
-    begin anew with the last hundred rows, and a few wild numbers hardly change them. The members of the :class:`Committee` are, within a
+    deviations away counts as being there. Where a feature moves away from its mean, or shrinks to less than half, its moments begin
+    anew with the last hundred rows, and a few wild numbers hardly change them. The members of the :class:`Committee` are, within a
 
     * `budget` of "best": AROW, PA with C="auto", PAMO-II of 170 dimensions with three hyperplanes each, PAMO-I of 64 dimensions, FOGD,
       and networks of 16 tanh and of 64 and 32 ReLU units with averages, FOGD with gamma = 3 / n_features, and a network of 16 tanh

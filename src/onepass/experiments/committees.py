@@ -9,13 +9,13 @@ import numpy as np
 
 from onepass import evaluate
 from onepass.base.state import Array
-from onepass.committee import Auto
+from onepass.committee import Auto, Committee
 from onepass.embedding import PAMOClassifier
 from onepass.evaluate import Curve
 from onepass.evaluate.online import take
 from onepass.experiments.cells import Task
 from onepass.experiments.lab import Lab, Problem, deviation, seeded
-from onepass.experiments.report import Section, Table
+from onepass.experiments.report import Aside, Section, Table
 from onepass.kernel import FOGD
 from onepass.linear import AROWClassifier, PAClassifier
 from onepass.neural import OnlineMLPClassifier
@@ -33,6 +33,7 @@ SINGLES = {
     "FOGD, averaged": FOGD(average=True),
     "MLP": OnlineMLPClassifier(),
 }
+RULES = ("fixed", "hedge", "adahedge")
 ROWS = 50_000  # of covtype
 
 
@@ -104,7 +105,34 @@ def auto(lab: Lab) -> Section:
         " they have an average, and of the products of all.",
     ]
     table = Table(["data", "rows", "n", *COMMITTEES, "best single", "which", "Auto less that"], lines, frozenset(strong))
-    return Section("auto", "A committee that needs no choice", about, table, records, fig)
+    aside, more = rules(lab, [stream for stream in several if not stream.tested])
+    return Section("auto", "A committee that needs no choice", about, table, records + more, fig, asides=[aside])
+
+
+def rules(lab: Lab, several: list[Stream]) -> tuple[Aside, list[dict[str, Any]]]:
+    """One committee, its shares following losses in each of the ways that there are."""
+    members = [*Auto("fast")._appointed().items()]
+    lines, records, strong = list[list[str]](), list[dict[str, Any]](), set[tuple[int, int]]()
+    for stream in several:
+        errors = {}
+        for rule in RULES:
+            errors[rule] = found(lab, pipeline(StandardScaler(clip=4.0), Committee(members, shares=rule)), stream)
+        means = {rule: float(np.mean(values)) for rule, values in errors.items()}
+        strong.add((len(lines), 2 + RULES.index(min(RULES, key=lambda rule: means[rule]))))
+        cells = [f"{means[rule]:.2f} ± {deviation(errors[rule].tolist()):.2f}" for rule in RULES]
+        lines.append([stream.name, stream.kind, *cells])
+        records += [
+            {"data": stream.name, "of": stream.kind, "learner": f'Committee(shares="{rule}")', "error %": f"{value:.4f}"}
+            for rule, values in errors.items()
+            for value in values
+        ]
+    about = (
+        'A `Committee` of the members that `Auto` has within a budget of "fast", behind `StandardScaler(clip=4)`: by fixed share, which'
+        " `Auto` uses, by hedge, and by AdaHedge. Errors as above."
+    )
+    return Aside(
+        "auto-shares", "How shares follow losses", about, Table(["data", "rows", *RULES], lines, frozenset(strong))
+    ), records
 
 
 def found(lab: Lab, learner: Any, stream: Stream) -> Array:
