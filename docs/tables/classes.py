@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import onepass
-from onepass import active, embedding, kernel, linear, local, neural, stages, structured
+from onepass import active, committee, embedding, kernel, linear, local, neural, stages, structured, translate
 
 PAGE = Path(__file__).parents[1] / "classes.md"
 FAMILIES = {
@@ -18,7 +18,9 @@ FAMILIES = {
     "Learned embeddings": embedding,
     "Local learners": local,
     "Networks": neural,
+    "Committees": committee,
     "Structured outputs": structured,
+    "Translation": translate,
     "Active learning": active,
     "Stages": stages,
     "Evaluation": onepass.evaluate,
