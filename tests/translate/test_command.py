@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +101,7 @@ def test_adapting_goes_on_to_the_same_bits(folder: Path) -> None:
     (folder / "bad.tsv").write_text("".join(lines[:5]) + "der Hund\t \n")
     error = onepass_run("adapt", folder / "model", folder / "bad.tsv", "--save", part, code=1)
     assert "translation is empty" in error
+    assert "sentence 6 of the stream" in error
     assert "5 sentences before is in" in error
     second = json.loads(
         onepass_run("adapt", folder / "model", folder / "stream.tsv", "--resume", part, "--save", part, "--json")
@@ -125,6 +129,91 @@ def test_a_signal_ends_after_the_sentence_at_hand(folder: Path, monkeypatch: Any
     monkeypatch.undo()
     onepass_run("adapt", folder / "model", folder / "stream.tsv", "--resume", part, "--save", part)
     assert bits(part) == bits(whole)
+
+
+@pytest.fixture
+def waiting(folder: Path) -> Any:
+    """Starts `onepass translate adapt` on standard input, and ends it when the test ends."""
+    started = list[subprocess.Popen[str]]()
+
+    def start(*arguments: Any) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "onepass", "translate", "adapt", folder / "model", "-", *arguments]
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        started.append(subprocess.Popen([*map(str, command)], text=True, **pipes))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def sent(process: Any, pairs: Any) -> None:
+    process.stdin.write("".join(f"{source}\t{target}\n" for source, target in pairs))
+    process.stdin.flush()
+
+
+def wait_for(path: Path, sentences: int, process: Any) -> None:
+    end = time.monotonic() + 60
+    while not path.exists() or onepass.load(path).t_ < sentences:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end, "no checkpoint came"
+        time.sleep(0.1)
+
+
+def test_a_checkpoint_is_gone_on_with(folder: Path, waiting: Any) -> None:
+    whole, part = folder / "whole", folder / "killed"
+    first = json.loads(onepass_run("adapt", folder / "model", folder / "stream.tsv", "--save", whole, "--json"))
+    process = waiting("--save", part, "--checkpoint", "0.01s")
+    sent(process, STREAM[:5])
+    wait_for(part, 4, process)  # the fifth may be saved, or not
+    process.kill()
+    process.wait()
+    second = json.loads(
+        onepass_run("adapt", folder / "model", folder / "stream.tsv", "--resume", part, "--save", part, "--json")
+    )
+    assert bits(part) == bits(whole)
+    assert first == second
+    assert "--checkpoint needs --save" in onepass_run(
+        "adapt", folder / "model", folder / "stream.tsv", "--checkpoint", "1s", code=2
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_wait_for_a_sentence(folder: Path, waiting: Any, number: int) -> None:
+    part = folder / f"waiting{number}"
+    process = waiting("--save", part, "--checkpoint", "0.01s")
+    sent(process, STREAM[:3])
+    wait_for(part, 2, process)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 128 + number
+    assert f"go on with --resume {part}" in said
+
+
+def test_a_stream_is_gone_on_with_as_it_was_begun(folder: Path) -> None:
+    whole, part = folder / "whole", folder / "part"
+    lines = (folder / "stream.tsv").read_text().splitlines(keepends=True)
+    short, shorter = folder / "short.tsv", folder / "shorter.tsv"
+    short.write_text("".join(lines[:5]))
+    shorter.write_text("".join(lines[:4]))
+    model, stream = folder / "model", folder / "stream.tsv"
+    first = json.loads(onepass_run("adapt", model, stream, "--beam", "1", "--save", whole, "--json"))
+    onepass_run("adapt", model, short, "--beam", "1", "--save", part)
+    assert first == json.loads(onepass_run("adapt", model, stream, "--resume", part, "--json"))
+    assert "has 4 sentences, and 5" in onepass_run("adapt", model, shorter, "--resume", part, code=1)
+    assert "--static" in onepass_run("adapt", model, stream, "--resume", part, "--no-static", code=1)
+    onepass_run("adapt", model, short, "--no-static", "--save", part)
+    assert "--no-static" in onepass_run("adapt", model, stream, "--resume", part, code=1)
+
+
+def test_what_a_long_stream_said_can_be_saved(folder: Path) -> None:
+    """The header of a file has 100 MB at most."""
+    model = onepass.load(folder / "model")
+    model._said = {"references": ["\u6f22" * 1000] * 20_000}
+    model.save(folder / "long")
+    assert onepass.load(folder / "long")._said == model._said
+    assert model.copy()._said == {}
 
 
 def test_other_commands_know_translators(folder: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
@@ -115,6 +115,7 @@ def train(
 @click.option(
     "--resume", type=click.Path(exists=True), metavar="MODEL", help="What --save wrote when the same stream was stopped."
 )
+@click.option("--checkpoint", type=Duration(), metavar="TIME", help="How often to save on the way: 30s, 5m, 1h.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 @click.pass_context
 def adapt(
@@ -128,6 +129,7 @@ def adapt(
     static: bool,
     save: Path | None,
     resume: str | None,
+    checkpoint: float | None,
     as_json: bool,
 ) -> None:
     """Translate each sentence of STREAM with MODEL, then learn from its correction, which is the second column.
@@ -136,23 +138,34 @@ def adapt(
     """
     import onepass
     from onepass.evaluate.progress import bar
-    from onepass.evaluate.translations import METRICS, Adaptation
+    from onepass.evaluate.translations import METRICS, Adaptation, behind
     from onepass.evaluate.translations import adapt as along
     from onepass.streams.parallel import pairs
 
+    if checkpoint is not None and save is None:
+        raise click.UsageError("--checkpoint needs --save, which says where.", context)
     first = _translator(onepass.load(model), model)
     learner = first.copy() if resume is None else _translator(onepass.load(resume), resume)
     wanted: dict[str, Any] = {"step": step, "repeats": repeats, "beam": beam}
     wanted |= {"C" if (step or learner.step) == "pa" else "rate": rate}
-    for one in (first, learner):
-        one.set_params(**{name: value for name, value in wanted.items() if value is not None})
-    found = Adaptation(**learner.metadata.get("origin", {}).get("adaptation", {})) if resume else Adaptation()
-    with Interruptions() as interruptions, _kept(learner, found, stream, save), bar("adapting") as shown:
-        for _ in along(learner, pairs(stream), first if static else None, found):
+    learner.set_params(**{name: value for name, value in wanted.items() if value is not None})
+    first.set_params(beam=learner.beam)
+    found = Adaptation(**learner.metadata.get("origin", {}).get("seconds", {}), **learner._said) if resume else Adaptation()
+    if found.references and static != bool(found.static):
+        raise ValueError(f"{resume} was stopped with {'--no-static' if static else '--static'}: go on with that")
+    saved = monotonic()
+    with (
+        Interruptions() as interruptions,
+        _kept(learner, found, stream, save) as save_now,
+        bar("adapting") as shown,
+    ):
+        rest = interruptions.until_pressed(behind(found.references.copy(), pairs(stream)))
+        for _ in along(learner, rest, first if static else None, found):
             if shown is not None:
                 shown.update(lambda: None, lambda: f"{len(found.references):,} sentences")
-            if interruptions.pressed:
-                break
+            if checkpoint is not None and monotonic() - saved > checkpoint:
+                save_now()
+                saved = monotonic()
     if not found.references:
         raise ValueError(f"{stream} is empty")
     figures, n = found.figures(), len(found.references)
@@ -183,11 +196,14 @@ def adapt(
 def run(model: str, data: str) -> None:
     """Translate each line of DATA, or of standard input, with MODEL; an empty line stays empty."""
     import onepass
+    from onepass.evaluate.translations import located
     from onepass.streams.parallel import sentences
 
     translator = _translator(onepass.load(model), model)
-    for line in sentences(data):
-        click.echo(translator.translate(line) if line.strip() else "")
+    for number, line in enumerate(sentences(data), 1):
+        with located(f"line {number:,} of {data}"):
+            translation = translator.translate(line) if line.strip() else ""
+        click.echo(translation)
 
 
 def _translator(model: Any, path: str) -> Any:
@@ -199,17 +215,23 @@ def _translator(model: Any, path: str) -> Any:
 
 
 @contextmanager
-def _kept(learner: Any, found: Any, stream: str, save: Path | None) -> Iterator[None]:
-    """Save what was learned, also from the sentences before one that can't be."""
+def _kept(learner: Any, found: Any, stream: str, save: Path | None) -> Iterator[Callable[[], None]]:
+    """Gives what saves. In the end what was learned is saved, also from the sentences before one that can't be."""
+
+    def save_now() -> None:
+        if save is not None and found.references:
+            learner._said = {name: value for name, value in vars(found).items() if isinstance(value, list)}
+            seconds = {name: value for name, value in vars(found).items() if isinstance(value, float)}
+            learner.save(save, {**learner.metadata, "origin": {"file": stream, "seconds": seconds}})
+
     try:
-        yield
+        yield save_now
     except Exception as error:
         if save is not None and found.references:
             error.add_note(f"(what was learned from the {len(found.references):,} sentences before is in {save})")
         raise
     finally:
-        if save is not None and found.references:
-            learner.save(save, {**learner.metadata, "origin": {"file": stream, "adaptation": vars(found)}})
+        save_now()
 
 
 def _table(figures: Any, metrics: tuple[str, ...]) -> Any:

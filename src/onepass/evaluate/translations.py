@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import thread_time
 from typing import NamedTuple
@@ -57,6 +58,27 @@ class Adaptation:
         }
 
 
+def behind(done: Sequence[str], pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The rest of a stream that was stopped, behind the sentences with the references `done`; another stream is refused."""
+    stream, n = iter(pairs), 0
+    for n, (wanted, (_, reference)) in enumerate(zip(done, stream, strict=False), 1):
+        if reference != wanted:
+            raise ValueError(f"Sentence {n} is not that of the stream that was stopped: go on with the same stream.")
+    if n < len(done):
+        raise ValueError(f"This stream has {n:,} sentences, and {len(done):,} were learned from: go on with the same stream.")
+    yield from stream
+
+
+@contextmanager
+def located(place: str) -> Iterator[None]:
+    """Errors say where."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"({place})")
+        raise
+
+
 def adapt(
     translator: Translator,
     pairs: Iterable[tuple[str, str]],
@@ -65,23 +87,21 @@ def adapt(
 ) -> Iterator[Adaptation]:
     """Translate and learn along a stream of sentences and corrections; `static` translates, too, and does not learn.
 
-    The result so far, which is one and the same object, comes out after each sentence. It goes on with `before`, of a run that was
-    stopped, behind the sentences of that.
+    The result so far, which is one and the same object, comes out after each sentence. Of a run that was stopped it goes on with the
+    result `before`, by what is `behind` that in the stream.
     """
     found = Adaptation() if before is None else before
-    done = len(found.references)
-    for i, (source, reference) in enumerate(pairs):
-        if i < done:
-            if reference != found.references[i]:
-                raise ValueError(f"Sentence {i + 1} is not that of the stream that was stopped: go on with the same stream.")
-            continue
-        start = thread_time()
-        said = translator.translate(source)
-        middle = thread_time()
-        translator.learn_one(source, reference)
-        found.translating, found.stepping = found.translating + middle - start, found.stepping + thread_time() - middle
-        if static is not None:
-            found.static.append(static.translate(source))
+    for source, reference in pairs:
+        with located(f"sentence {len(found.references) + 1:,} of the stream"):
+            start = thread_time()
+            said = translator.translate(source)
+            middle = thread_time()
+            translator.learn_one(source, reference)
+            end = thread_time()
+            beside = None if static is None else static.translate(source)
+        found.translating, found.stepping = found.translating + middle - start, found.stepping + end - middle
+        if beside is not None:
+            found.static.append(beside)
         found.learning.append(said)
         found.references.append(reference)
         yield found

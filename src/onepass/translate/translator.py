@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import KW_ONLY, asdict, dataclass, fields, replace
 from functools import cached_property
 from numbers import Integral
 from threading import Lock
+from types import MappingProxyType
 from typing import IO, Any, NamedTuple, Self
 
 import numpy as np
@@ -111,6 +113,9 @@ class _Knowing(Saved, Locked, BaseEstimator):
     """What has versions of its knowledge; readers take one, and a writer puts another in its place."""
 
     _state: Knowledge | None = None
+    # The texts of a stream along which `onepass translate adapt` learned, for going on with it. In a file they are bytes: the header,
+    # where metadata are, has 100 MB at most.
+    _said: Mapping[str, list[str]] = MappingProxyType({})
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._state is not None
@@ -441,6 +446,8 @@ class Translator(_Knowing):
         found = {name: vector.numpy() for name, vector in arrays.items()}
         if isinstance(known.subwords, Subwords):
             found["subwords"] = np.frombuffer(known.subwords.content, np.uint8)
+        if self._said:
+            found["said"] = np.frombuffer(json.dumps(dict(self._said)).encode(), np.uint8)
         return {**header, "known": packed}, found
 
     @classmethod
@@ -459,16 +466,23 @@ class Translator(_Knowing):
         deep = max(sizes["encoders"], sizes["decoders"])
         if max(sizes.values()) > 2**20 or deep > DEEPEST or sizes["d"] % sizes["heads"] or sizes["d"] % 2:
             raise ModelFileError(f"The model file is damaged: no network has the sizes {sizes}.")
-        network, content = Transformer(**sizes), arrays.pop("subwords")
-        if content.dtype != np.uint8 or content.ndim != 1:
-            raise ModelFileError("The model file is damaged: its subwords are no bytes.")
-        subwords = Subwords(content.tobytes())
+        network, subwords = Transformer(**sizes), Subwords(_bytes(arrays, "subwords"))
         if len(subwords) != network.vocabulary:
             raise ModelFileError(
                 f"The model file is damaged: it has {len(subwords)} subwords and weights for {network.vocabulary}."
             )
+        if "said" in arrays:
+            translator._said = json.loads(_bytes(arrays, "said"))
         translator._state = _unpacked(packed, arrays, network, subwords)
         return translator
+
+
+def _bytes(arrays: dict[str, Array], name: str) -> bytes:
+    """The content of an array, which is taken out."""
+    array = arrays.pop(name)
+    if array.dtype != np.uint8 or array.ndim != 1:
+        raise ModelFileError(f"The model file is damaged: its array {name!r} is no bytes.")
+    return array.tobytes()
 
 
 def _about(network: Any) -> dict[str, Any]:
