@@ -58,6 +58,10 @@ def folder(tmp_path_factory: Any) -> Path:
 def test_run(folder: Path) -> None:
     (folder / "input").write_text("der Hund lebt\n\nder Baum ruht\n")
     assert onepass_run("run", folder / "model", folder / "input") == "the dog lives\n\nthe tree rests\n"
+    (folder / "input").write_text(f"der Hund lebt\n{'Hund ' * 3000}\n")
+    said = onepass_run("run", folder / "model", folder / "input", code=1)
+    assert said.startswith("the dog lives\n")
+    assert f"line 2 of {folder / 'input'}" in said
 
 
 def test_training_stops_and_goes_on(folder: Path) -> None:
@@ -72,6 +76,38 @@ def test_training_stops_and_goes_on(folder: Path) -> None:
     onepass_run(*arguments, "--resume", half, "--save", half)
     assert bits(half) == bits(whole)
     assert "trained to the end" in onepass_run(*arguments, "--resume", half, "--save", half, code=1)
+
+
+def test_pairs_that_cannot_be_translated_are_not_measured(folder: Path) -> None:
+    held = folder / "some.tsv"
+    held.write_text(f"der Hund lebt\tthe dog lives\n\tthe dog\nder Hund\t\n\u2581\tthe dog\n{'Hund ' * 3000}\tthe dog\n")
+    arguments = ["train", folder / "corpus.tsv", "--save", folder / "model of some", "--width", "32", "--passes", "2"]
+    assert "on 1 pairs" in onepass_run(*arguments, "--validate", held)
+
+
+def test_a_pass_is_saved_before_it_is_measured(folder: Path, monkeypatch: Any) -> None:
+    def failing(*_: Any) -> Any:
+        raise ValueError("no measure")
+
+    monkeypatch.setattr("onepass.evaluate.translations.measure", failing)
+    arguments = ["train", folder / "corpus.tsv", "--validate", folder / "held.tsv", "--width", "32", "--passes", "2"]
+    assert "no measure" in onepass_run(*arguments, "--save", folder / "first", code=1)
+    assert not onepass.load(folder / "first").trained_
+
+
+def test_a_signal_in_the_last_step_finds_it_finished(folder: Path, monkeypatch: Any) -> None:
+    def train(self: Any, *arguments: Any) -> Any:
+        for progress in steps(self, *arguments):
+            if progress.step == progress.total:
+                os.kill(os.getpid(), signal.SIGINT)
+            yield progress
+
+    steps = onepass.Translator.train
+    monkeypatch.setattr(onepass.Translator, "train", train)
+    arguments = ["train", folder / "corpus.tsv", "--validate", folder / "held.tsv", "--width", "32", "--passes", "2"]
+    said = onepass_run(*arguments, "--save", folder / "finished")
+    assert "has the translator" in said
+    assert "--resume" not in said
 
 
 def bits(path: Path) -> Any:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import pickle
 import random
 import threading
+from dataclasses import replace
 from operator import eq
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,8 @@ from onepass import DivergedError, ModelFileError, Translator
 
 torch = pytest.importorskip("torch", reason="it needs the extra, which `make test-translate` installs")
 pytest.importorskip("sentencepiece")
+
+from onepass.translate.translator import steadily  # noqa: E402
 
 STEPS = ("adagrad", "adadelta", "sgd", "adam", "pa")
 RATES = {"adagrad": 0.003, "adadelta": 0.3, "sgd": 0.05, "adam": 0.001}
@@ -123,6 +127,14 @@ def test_another_corpus_is_not_gone_on_with() -> None:
         next(model.train(GERMAN[1:], ENGLISH[1:]))
 
 
+def test_more_letters_than_subwords() -> None:
+    """The rare ones are spelled by their bytes."""
+    letters = [chr(0x4E00 + i) for i in range(600)]
+    model = tiny(max_iter=1, vocabulary=300).fit([*letters, "ein Hund"], [*letters, "a dog"])
+    assert len(model._known().subwords) <= 300
+    assert model._known().subwords.decode(model._known().subwords.encode(letters[-1])) == letters[-1]
+
+
 def test_test_then_train_is_translating_and_learning(trained: Translator) -> None:
     one, other = trained.copy(), trained.copy()
     sources, targets = zip(*STREAM, strict=True)
@@ -171,6 +183,81 @@ def test_readers_and_a_writer_side_by_side(trained: Translator) -> None:
     for _ in range(6):
         alone.learn_one(*STREAM[0])
     assert bits(alone) == bits(model)
+
+
+def test_threads_have_their_own_setting(trained: Translator) -> None:
+    """PyTorch's is one for each thread: who begins first and ends first gives its own back, whoever is inside."""
+    first_inside, second_inside, first_outside = (threading.Event() for _ in range(3))
+    found = []
+
+    def first() -> None:
+        torch.set_num_threads(2)
+        with steadily():
+            first_inside.set()
+            second_inside.wait(10)
+        found.append(torch.get_num_threads())
+        first_outside.set()
+
+    def second() -> None:
+        first_inside.wait(10)
+        with steadily():
+            second_inside.set()
+            first_outside.wait(10)
+
+    threads = [threading.Thread(target=run) for run in (first, second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [2]
+
+
+def test_readers_see_nothing_that_is_taken_back(trained: Translator) -> None:
+    """While a call learns from many pairs, or all anew, the version from before it is there."""
+    model, seen = trained.copy(), list[Any]()
+
+    class Watched(Translator):
+        def learn_one(self, x: str, y: str) -> None:
+            seen.append((bits(model), model.t_))
+            super().learn_one(x, y)
+
+        def train(self, X: Any, y: Any) -> Any:
+            for progress in super().train(X, y):
+                seen.append((bits(model), model.t_))
+                yield progress
+
+    model = Watched(**{**trained.get_params(), "max_iter": 2})
+    model._state = trained._state
+    with pytest.raises(ValueError, match="empty"):
+        model.partial_fit([*GERMAN[:2], ""], ENGLISH[:3])
+    model.partial_fit(GERMAN[:2], ENGLISH[:2])
+    assert model.t_ == 2
+    learned = bits(model)
+    model.fit(GERMAN, ENGLISH)
+    assert seen == [(bits(trained), 0)] * 5 + [(learned, 2)] * 2
+    assert model.t_ == 0
+
+
+def test_learning_where_no_gradients_are_kept(trained: Translator) -> None:
+    wanted = trained.copy()
+    wanted.learn_one(*STREAM[0])
+    wanted.learn_one(*STREAM[1])
+    for without in (torch.no_grad, torch.inference_mode):
+        model = trained.copy()
+        with without():
+            model.learn_one(*STREAM[0])
+        model.learn_one(*STREAM[1])
+        assert bits(model) == bits(wanted)
+
+
+def test_another_default_type_changes_nothing() -> None:
+    wanted = bits(tiny(max_iter=1).fit(GERMAN, ENGLISH))
+    torch.set_default_dtype(torch.float64)
+    try:
+        found = bits(tiny(max_iter=1).fit(GERMAN, ENGLISH))
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert found == wanted
 
 
 def test_another_rule_starts_its_own_moments(trained: Translator) -> None:
@@ -229,6 +316,10 @@ def test_nothing_is_known_before_training() -> None:
         ("", "a", "sentence is empty"),
         (" \t", "a", "sentence is empty"),
         ("a", "", "translation is empty"),
+        ("\u2581", "a", "sentence is empty"),
+        ("a", "\u2581 \u2581", "translation is empty"),
+        ("\ud800", "a", "surrogate"),
+        ("a", "b \udfff", "surrogate"),
         ("Haus " * 10_000, "house", "10,000 words"),
         ("Haus", "house " * 10_000, "10,000 words"),
         (None, "a", "got NoneType"),
@@ -246,10 +337,18 @@ def test_bad_pairs_change_nothing(trained: Translator, source: Any, target: Any,
 
 
 def test_bad_sentences_are_not_translated(trained: Translator) -> None:
-    for sentence, message in (("", "empty"), ("  ", "empty"), ("Haus " * 10_000, "cut it up"), (7, "got int")):
+    for sentence, message in (
+        ("", "empty"),
+        ("  ", "empty"),
+        ("\u2581", "empty"),
+        ("\ud800", "surrogate"),
+        ("Haus " * 10_000, "cut it up"),
+        (7, "got int"),
+    ):
         with pytest.raises((ValueError, TypeError), match=message):
             trained.translate(sentence)
-    for prefix, message in (("  ", "empty"), ("house " * 10_000, "cut it up"), (7, "got int")):
+    long = ("house " * 10_000, "cut it up"), ("x" * 8000, "cut it up"), ("the " + "x" * 8000, "cut it up")
+    for prefix, message in (("  ", "empty"), *long, (7, "got int"), ("\ud800", "surrogate")):
         with pytest.raises((ValueError, TypeError), match=f"prefix.*{message}|{message}"):
             trained.translate("Haus", prefix=prefix)
 
@@ -279,8 +378,9 @@ def test_sides_must_be_equal(trained: Translator) -> None:
     for call in (model.fit, model.partial_fit, model.test_then_train):
         with pytest.raises(ValueError, match="12 sources and 11 targets"):
             call(GERMAN, ENGLISH[1:])
-    with pytest.raises(ValueError, match="no sentences"):
-        model.fit([], [])
+    for nothing in ([], [""], ["\u2581"]):
+        with pytest.raises(ValueError, match="no sentences"):
+            model.fit(nothing, nothing)
     with pytest.raises(TypeError, match="one text"):
         model.fit("ein Hund", "a dog")
     assert bits(model) == bits(trained)
@@ -290,6 +390,20 @@ def test_sides_must_be_equal(trained: Translator) -> None:
 def test_parameters_are_checked(trained: Translator, wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         tiny(**wrong).fit(GERMAN, ENGLISH)
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        trained.copy().set_params(**wrong).translate(GERMAN[0])
+
+
+@pytest.mark.parametrize("n", [0, -1, 1.5, "4"])
+def test_lists_have_a_length(trained: Translator, n: Any) -> None:
+    with pytest.raises(ValueError, match="n is"):
+        trained.n_best(GERMAN[0], n)
+
+
+@pytest.mark.parametrize(("reference", "message"), [(None, "NoneType"), ("house " * 10_000, "reference has 10,000 words")])
+def test_references_are_checked(trained: Translator, reference: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        trained.interactive(GERMAN[0], reference)
 
 
 # --- files ---
@@ -308,6 +422,16 @@ def test_files_hold_everything(trained: Translator) -> None:
     fresh = loaded(saved(clone(model)))
     with pytest.raises(NotFittedError):
         fresh.translate("x")
+
+
+def test_pickles_hold_weights_once(trained: Translator) -> None:
+    model = trained.copy()
+    model._state = replace(trained._state, count=1)  # nobody has looked at its weights
+    before = len(pickle.dumps(model))
+    model.translate(GERMAN[0])
+    content = pickle.dumps(model)
+    assert len(content) < 1.1 * before
+    assert pickle.loads(content).translate(GERMAN[0]) == model.translate(GERMAN[0])
 
 
 def test_damaged_files_are_refused(trained: Translator) -> None:
@@ -345,6 +469,9 @@ def test_damaged_files_are_refused(trained: Translator) -> None:
         lambda _, tensors: tensors.update(subwords=np.zeros(10, np.uint8)),
         lambda _, tensors: tensors.update(subwords=np.zeros(0, np.uint8)),
         lambda _, tensors: tensors.update(subwords=tensors["subwords"].astype(np.int64)),
+        lambda _, tensors: tensors.update(subwords=misspelled(tensors["subwords"])),
+        lambda _, tensors: tensors.update(said=np.zeros(3, np.uint8)),
+        lambda _, tensors: tensors.update(said=np.zeros(3, np.int64)),
     ]
     loaded(broken(lambda about, tensors: None))
     for change in changes:
@@ -354,6 +481,13 @@ def test_damaged_files_are_refused(trained: Translator) -> None:
     for _ in range(30):
         with pytest.raises(ModelFileError):
             loaded(content[: rng.randrange(len(content))])
+
+
+def misspelled(subwords: Any) -> Any:
+    """A subword that is no text: the mark of a word's beginning, with another first byte."""
+    content = subwords.tobytes()
+    assert b"\n\x03\xe2\x96\x81" in content
+    return np.frombuffer(content.replace(b"\n\x03\xe2\x96\x81", b"\n\x03\xff\x96\x81"), np.uint8)
 
 
 def safe_header(content: bytes) -> Any:

@@ -80,15 +80,15 @@ def train(
                 facts = f"pass {progress.passes + 1}, loss {progress.loss:.3f}"
                 shown.update(partial(truediv, progress.step, progress.total), partial(str, facts))
             ended, over = progress.step == progress.total, interruptions.pressed
-            if ended or over or monotonic() - saved > checkpoint:
+            if ended or over or progress.ends_pass or monotonic() - saved > checkpoint:
                 model.save(save)
                 saved = monotonic()
-            if progress.ends_pass and held:
+            if progress.ends_pass and (held := [pair for pair in held if model.takes(*pair)]):
                 quick = model.copy().set_params(beam=1)
                 sources, references = zip(*held, strict=True)
                 bleu = measure(quick.predict(sources), references)["BLEU"].value
                 click.echo(f"pass {progress.passes}: loss {progress.loss:.3f}, BLEU {bleu:.2f} on {len(held):,} pairs (greedy)")
-            if over:
+            if over and not ended:
                 click.echo(
                     f"onepass: interrupted after step {progress.step:,} of {progress.total:,}; go on with --resume {save}",
                     err=True,

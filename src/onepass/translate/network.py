@@ -89,13 +89,14 @@ class Transformer:
     def drawn(self, seed: int) -> Any:
         """First weights: U(-a, a) with a = sqrt(6 / (in + out)) for matrices, N(0, 1/d) for the embedding, no bias."""
         generator, parts = torch.Generator().manual_seed(seed), []
+        single = torch.float32  # whatever PyTorch's default is: files hold nothing else
         for name, shape in self.shapes.items():
             if name == "emb":
-                part = torch.randn(shape, generator=generator) / math.sqrt(self.d)
+                part = torch.randn(shape, generator=generator, dtype=single) / math.sqrt(self.d)
             elif len(shape) == 2:
-                part = (2 * torch.rand(shape, generator=generator) - 1) * math.sqrt(6 / sum(shape))
+                part = (2 * torch.rand(shape, generator=generator, dtype=single) - 1) * math.sqrt(6 / sum(shape))
             else:
-                part = torch.full(shape, float(name.endswith(".g")))
+                part = torch.full(shape, float(name.endswith(".g")), dtype=single)
             parts.append(part.flatten())
         return torch.cat(parts)
 

@@ -6,14 +6,16 @@ T. Kudo: Subword regularization. ACL 2018. What no subword spells is spelled by 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from onepass.translate.extra import sentencepiece, torch
 from onepass.translate.network import BEGIN, END, PAD, UNKNOWN
 
 SPACE = "\u2581"  # sentencepiece's mark of a word's beginning
+BYTES = 256  # each is a subword
 
 
 class Marked:
@@ -36,13 +38,16 @@ class Subwords(Marked):
         p = self._processor
         if (p.pad_id(), p.unk_id(), p.bos_id(), p.eos_id()) != (PAD, UNKNOWN, BEGIN, END):
             raise ValueError("these are not subwords that onepass has found")
+        self.pieces = [self._bytes_of(i) for i in range(len(self))]  # now: those of a damaged file may be no text
 
     @classmethod
-    def found(cls, texts: Iterable[str], size: int) -> Subwords:
-        """At most `size` subwords of some texts."""
+    def found(cls, texts: Sequence[str], size: int) -> Subwords:
+        """At most `size` subwords of some texts. If they have more letters than that the rare ones are left to their bytes."""
+        room = size - BYTES - len((PAD, UNKNOWN, BEGIN, END, SPACE))
+        rare = {ord(letter): " " for letter, _ in Counter(chain.from_iterable(texts)).most_common()[room:]}
         model = io.BytesIO()
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(texts),
+            sentence_iterator=(text.translate(rare) for text in texts),
             model_writer=model,
             vocab_size=size,
             hard_vocab_limit=False,
@@ -77,14 +82,10 @@ class Subwords(Marked):
         """The text of subwords, without blanks around it."""
         return str(self._processor.decode(list(tokens))).strip()
 
-    @cached_property
-    def pieces(self) -> list[bytes]:
-        """The bytes of each subword, a blank before the first of a word; those that are no text have none."""
-        p, found = self._processor, list[bytes]()
-        for i in range(len(self)):
-            piece = p.id_to_piece(i)
-            if p.is_byte(i):
-                found.append(bytes([int(piece[1:-1], 16)]))
-            else:
-                found.append(b"" if p.is_control(i) or p.is_unknown(i) else piece.replace(SPACE, " ").encode())
-        return found
+    def _bytes_of(self, i: int) -> bytes:
+        """The bytes of a subword, a blank before the first of a word; one that is no text has none."""
+        p = self._processor
+        piece = p.id_to_piece(i)
+        if p.is_byte(i):
+            return bytes([int(piece[1:-1], 16)])
+        return b"" if p.is_control(i) or p.is_unknown(i) else str(piece).replace(SPACE, " ").encode()

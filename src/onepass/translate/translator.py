@@ -8,12 +8,12 @@ import logging
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import KW_ONLY, asdict, dataclass, fields, replace
 from functools import cached_property
 from numbers import Integral
-from threading import Lock
+from threading import local
 from types import MappingProxyType
 from typing import IO, Any, NamedTuple, Self
 
@@ -34,7 +34,7 @@ from onepass.translate.interactive import Effort, simulated
 from onepass.translate.network import Transformer, loss_of, padded
 from onepass.translate.search import Hypothesis, search
 from onepass.translate.steps import MOMENTS, Moments, started, step
-from onepass.translate.subwords import Subwords
+from onepass.translate.subwords import SPACE, Subwords
 from onepass.translate.training import Pair, batches, gradient, train_step
 
 log = logging.getLogger(__name__)
@@ -82,28 +82,29 @@ class Knowledge:
         """The weights by name."""
         return self.network.views(self.w)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "views"}  # each would be pickled as a whole vector
 
-class _Steadily:
+
+class _Steadily(local):
     """Sums by one thread: with more of them they are rounded in another order, and bits depend on the machine. PyTorch's setting is one
-    for the whole process, so that it is given back when nobody computes any more."""
+    for each thread that asks, which gets its own back in the end. Gradients can be had inside, whatever the caller has switched off."""
 
-    def __init__(self) -> None:
-        self._lock, self._inside, self._before = Lock(), 0, 1
+    _inside, _before = 0, 1
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
-        with self._lock:
-            if not self._inside:
-                self._before = torch.get_num_threads()
-            self._inside += 1
-            torch.set_num_threads(1)
+        if not self._inside:
+            self._before = torch.get_num_threads()
+        self._inside += 1
+        torch.set_num_threads(1)
         try:
-            yield
+            with torch.inference_mode(False), torch.enable_grad():
+                yield
         finally:
-            with self._lock:
-                self._inside -= 1
-                if not self._inside:
-                    torch.set_num_threads(self._before)
+            self._inside -= 1
+            if not self._inside:
+                torch.set_num_threads(self._before)
 
 
 steadily = _Steadily()
@@ -200,14 +201,11 @@ class Translator(_Knowing):
     def fit(self, X: Iterable[str], y: Iterable[str]) -> Self:
         """Start anew, and train on sentences and their translations to the end."""
         with self._lock:
-            before = self._state
-            self._state = None
-            try:
-                for _ in self.train(X, y):
-                    pass
-            except BaseException:
-                self._state = before
-                raise
+            fresh = self.copy()  # readers see what was known before until all is learned
+            fresh._state = None
+            for _ in fresh.train(X, y):
+                pass
+            self._state = fresh._state
         return self
 
     def train(self, X: Iterable[str], y: Iterable[str]) -> Iterator[Progress]:
@@ -219,13 +217,12 @@ class Translator(_Knowing):
             known = self._state
             if known is None:
                 seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-                subwords = Subwords.found((text for pair in texts for text in pair), self.vocabulary)
+                subwords = Subwords.found([text for pair in texts for text in pair], self.vocabulary)
                 network = Transformer(len(subwords), self.d, self.inner, self.layers, self.layers, self.heads)
                 w = network.drawn(seed)
                 begun = Training(seed, 0, started("adam", w), "")
                 known = Knowledge(network, subwords, w, self.step, started(self.step, w), training=begun)
-        pairs = [(known.subwords.source(source), known.subwords.target(target)) for source, target in texts]
-        pairs = [pair for pair in pairs if max(map(len, pair)) <= LONGEST + 2]
+        pairs = _usable(known, texts)
         if len(pairs) < len(texts):
             log.warning("left out %d pairs of more than %d subwords", len(texts) - len(pairs), LONGEST)
         if not pairs:
@@ -255,6 +252,10 @@ class Translator(_Knowing):
                 ends = i + 1 == len(several)
                 yield Progress(t, total, number + ends, ends, loss)
 
+    def takes(self, source: str, target: str) -> bool:
+        """Whether a pair can be learned from: no side is empty, or has more than 500 subwords."""
+        return bool(_usable(self._known(), [(source, target)]))
+
     @property
     def trained_(self) -> bool:
         """Whether the training is at its end."""
@@ -275,6 +276,8 @@ class Translator(_Knowing):
 
     def n_best(self, sentence: str, n: int = 10, prefix: str = "") -> list[tuple[str, float]]:
         """At most n different translations, the best first, each with its log-probability."""
+        if not isinstance(n, Integral) or n < 1:
+            raise ValueError(f"n is a number from 1 on, got {n!r}.")
         known = self._known()
         found = dict[str, float]()
         for one in self._search(known, sentence, prefix, max(n, self.beam)):
@@ -298,16 +301,19 @@ class Translator(_Knowing):
     def interactive(self, sentence: str, reference: str, unit: str = "word") -> Effort:
         """What it takes a user to get `reference` out of the translator, who accepts what is right so far, corrects the first "word" or
         "character" that is not, and is given another end for it; see :class:`Effort`."""
+        _checked(reference, self._known().subwords.target, "reference")
         return simulated(lambda prefix: self.translate(sentence, prefix), reference, unit)
 
     def _search(self, known: Knowledge, sentence: str, prefix: str, beam: int) -> list[Hypothesis]:
+        self._check_parameters()
         source = _checked(sentence, known.subwords.source, "sentence")
         most = 2 * len(source) + 10
         if prefix == "":
             with steadily(), torch.no_grad():
                 return search(known.network, known.views, source, beam, most)
-        forced = _checked(prefix, lambda text: known.subwords.encode(text.rpartition(" ")[0]), "prefix")
-        rest = f" {prefix.rpartition(' ')[2]}".encode()
+        _checked(prefix, known.subwords.encode, "prefix")
+        whole, _, begun = prefix.rpartition(" ")
+        forced, rest = known.subwords.encode(whole), f" {begun}".encode()
 
         def allowed(tokens: Sequence[int]) -> Any:
             typed = b"".join(known.subwords.pieces[token] for token in tokens)
@@ -336,16 +342,14 @@ class Translator(_Knowing):
         sources, targets = _texts(X, "sources"), _texts(y, "targets")
         _check_sides(sources, targets)
         found = list[str]()
-        with self._lock, steadily():
-            before = self._known()
-            try:
-                for source, target in zip(sources, targets, strict=True):
-                    if translate:
-                        found.append(self.translate(source))
-                    self.learn_one(source, target)
-            except BaseException:
-                self._state = before
-                raise
+        with self._lock:
+            self._known()  # or there is nothing that learns, were it from no pair at all
+            learner = self.copy()  # readers see what was known before until all is learned
+            for source, target in zip(sources, targets, strict=True):
+                if translate:
+                    found.append(learner.translate(source))
+                learner.learn_one(source, target)
+            self._state = learner._state
         return found
 
     @property
@@ -538,7 +542,11 @@ def _corpus(X: Iterable[str], y: Iterable[str]) -> list[tuple[str, str]]:
     _check_sides(sources, targets)
     for text in (*sources, *targets):
         _check_text(text)
-    pairs = [(source, target) for source, target in zip(sources, targets, strict=True) if source.strip() and target.strip()]
+    pairs = [
+        (source, target)
+        for source, target in zip(sources, targets, strict=True)
+        if not _is_empty(source) and not _is_empty(target)
+    ]
     if not pairs:
         raise ValueError("There are no sentences to learn from.")
     return pairs
@@ -554,11 +562,22 @@ def _check_sides(sources: Sequence[str], targets: Sequence[str]) -> None:
 def _check_text(text: Any) -> None:
     if not isinstance(text, str):
         raise TypeError(f"A sentence is a text, got {type(text).__name__}.")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"A sentence is a text, got {text[error.start]!r} in it, which is half a letter (a surrogate)."
+        ) from None
+
+
+def _is_empty(text: str) -> bool:
+    """Whether there is no subword in it."""
+    return not text.replace(SPACE, " ").strip()
 
 
 def _checked(text: str, tokens_of: Callable[[str], list[int]], what: str) -> list[int]:
     _check_text(text)
-    if not text.strip():
+    if _is_empty(text):
         raise ValueError(f"The {what} is empty: give one word at least.")
     tokens = tokens_of(text)
     if len(tokens) > LONGEST + 2:
@@ -571,6 +590,15 @@ def _checked(text: str, tokens_of: Callable[[str], list[int]], what: str) -> lis
 def _pair(known: Knowledge, source: str, target: str) -> Pair:
     subwords = known.subwords
     return _checked(source, subwords.source, "sentence"), _checked(target, subwords.target, "translation")
+
+
+def _usable(known: Knowledge, texts: Iterable[tuple[str, str]]) -> list[Pair]:
+    """The pairs that can be learned from, without the others."""
+    found = list[Pair]()
+    for source, target in texts:
+        with suppress(ValueError):
+            found.append(_pair(known, source, target))
+    return found
 
 
 def _loss(known: Knowledge, pairs: Sequence[Pair]) -> float:
