@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -213,6 +214,21 @@ def test_a_checkpoint_is_gone_on_with(folder: Path, waiting: Any) -> None:
     assert "--checkpoint needs --save" in onepass_run(
         "adapt", folder / "model", folder / "stream.tsv", "--checkpoint", "1s", code=2
     )
+
+
+def test_a_checkpoint_that_cannot_be_written_ends_nothing(folder: Path, monkeypatch: Any) -> None:
+    save, count = onepass.Translator.save, iter(range(100))
+
+    def full_at_first(self: Any, *arguments: Any) -> None:
+        if next(count) < 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        save(self, *arguments)
+
+    monkeypatch.setattr(onepass.Translator, "save", full_at_first)
+    part = folder / "late"
+    said = onepass_run("adapt", folder / "model", folder / "stream.tsv", "--save", part, "--checkpoint", "0.001s")
+    assert "no checkpoint after 1 sentences (No space left on device)" in said
+    assert onepass.load(part).t_ == len(STREAM)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

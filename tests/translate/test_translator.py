@@ -245,8 +245,12 @@ def test_learning_where_no_gradients_are_kept(trained: Translator) -> None:
     for without in (torch.no_grad, torch.inference_mode):
         model = trained.copy()
         with without():
+            learner = loaded(saved(model))
             model.learn_one(*STREAM[0])
-        model.learn_one(*STREAM[1])
+        learner.learn_one(*STREAM[0])
+        for one in (model, learner):
+            one.learn_one(*STREAM[1])
+        assert bits(learner) == bits(wanted)
         assert bits(model) == bits(wanted)
 
 
@@ -381,6 +385,8 @@ def test_sides_must_be_equal(trained: Translator) -> None:
     for nothing in ([], [""], ["\u2581"]):
         with pytest.raises(ValueError, match="no sentences"):
             model.fit(nothing, nothing)
+    with pytest.raises(ValueError, match="no subwords"):
+        model.fit(["\u2585"], ["\u2585"])  # sentencepiece's own mark of what it does not know
     with pytest.raises(TypeError, match="one text"):
         model.fit("ein Hund", "a dog")
     assert bits(model) == bits(trained)

@@ -164,7 +164,11 @@ def adapt(
             if shown is not None:
                 shown.update(lambda: None, lambda: f"{len(found.references):,} sentences")
             if checkpoint is not None and monotonic() - saved > checkpoint:
-                save_now()
+                try:
+                    save_now()
+                except OSError as error:  # there may be room again when more was learned
+                    missed = f"no checkpoint after {len(found.references):,} sentences ({error.strerror})"
+                    click.echo(f"onepass: {missed}; learning goes on", err=True)
                 saved = monotonic()
     if not found.references:
         raise ValueError(f"{stream} is empty")

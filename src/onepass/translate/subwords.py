@@ -46,21 +46,24 @@ class Subwords(Marked):
         room = size - BYTES - len((PAD, UNKNOWN, BEGIN, END, SPACE))
         rare = {ord(letter): " " for letter, _ in Counter(chain.from_iterable(texts)).most_common()[room:]}
         model = io.BytesIO()
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=(text.translate(rare) for text in texts),
-            model_writer=model,
-            vocab_size=size,
-            hard_vocab_limit=False,
-            byte_fallback=True,
-            normalization_rule_name="identity",
-            pad_id=PAD,
-            unk_id=UNKNOWN,
-            bos_id=BEGIN,
-            eos_id=END,
-            max_sentence_length=1 << 20,
-            num_threads=1,
-            minloglevel=2,
-        )
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=(text.translate(rare) for text in texts),
+                model_writer=model,
+                vocab_size=size,
+                hard_vocab_limit=False,
+                byte_fallback=True,
+                normalization_rule_name="identity",
+                pad_id=PAD,
+                unk_id=UNKNOWN,
+                bos_id=BEGIN,
+                eos_id=END,
+                max_sentence_length=1 << 20,
+                num_threads=1,
+                minloglevel=2,
+            )
+        except RuntimeError as error:
+            raise ValueError(f"There are no subwords to be found in these texts ({error}).") from None
         return cls(model.getvalue())
 
     def __len__(self) -> int:

@@ -525,7 +525,8 @@ def _vector(name: str, array: Array, size: int) -> Any:
     moment = name.rpartition("/")[2] == "n"
     if array.dtype != np.float32 or array.shape != (size,) or not np.isfinite(array).all() or (moment and (array < 0).any()):
         raise ModelFileError(f"The model file is damaged: its array {name!r} is not what a network of its sizes has.")
-    return torch.from_numpy(array).clone()  # aligned as if it had been computed, or sums might be rounded otherwise
+    with steadily():
+        return torch.from_numpy(array).clone()  # aligned as if it had been computed, or sums might be rounded otherwise
 
 
 # --- texts ---
