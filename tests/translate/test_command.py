@@ -243,6 +243,16 @@ def test_a_signal_ends_the_wait_for_a_sentence(folder: Path, waiting: Any, numbe
     assert f"go on with --resume {part}" in said
 
 
+def test_a_signal_before_the_first_sentence(folder: Path, monkeypatch: Any) -> None:
+    def pressed(_: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        yield from STREAM
+
+    monkeypatch.setattr("onepass.streams.parallel.pairs", pressed)
+    assert "before a first sentence" in onepass_run("adapt", folder / "model", "-", "--save", folder / "none", code=130)
+    assert not (folder / "none").exists()
+
+
 def test_a_stream_is_gone_on_with_as_it_was_begun(folder: Path) -> None:
     whole, part = folder / "whole", folder / "part"
     lines = (folder / "stream.tsv").read_text().splitlines(keepends=True)

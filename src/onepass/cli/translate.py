@@ -170,6 +170,9 @@ def adapt(
                     missed = f"no checkpoint after {len(found.references):,} sentences ({error.strerror})"
                     click.echo(f"onepass: {missed}; learning goes on", err=True)
                 saved = monotonic()
+    if not found.references and interruptions.pressed:
+        click.echo("onepass: interrupted before a first sentence; nothing was learned or saved", err=True)
+        context.exit(interruptions.code)
     if not found.references:
         raise ValueError(f"{stream} is empty")
     figures, n = found.figures(), len(found.references)
