@@ -253,7 +253,7 @@ def test_a_signal_before_the_first_sentence(folder: Path, monkeypatch: Any) -> N
     assert not (folder / "none").exists()
 
 
-def test_a_stream_is_gone_on_with_as_it_was_begun(folder: Path) -> None:
+def test_a_stream_is_gone_on_with_as_it_was_begun(folder: Path, monkeypatch: Any) -> None:
     whole, part = folder / "whole", folder / "part"
     lines = (folder / "stream.tsv").read_text().splitlines(keepends=True)
     short, shorter = folder / "short.tsv", folder / "shorter.tsv"
@@ -262,7 +262,16 @@ def test_a_stream_is_gone_on_with_as_it_was_begun(folder: Path) -> None:
     model, stream = folder / "model", folder / "stream.tsv"
     first = json.loads(onepass_run("adapt", model, stream, "--beam", "1", "--save", whole, "--json"))
     onepass_run("adapt", model, short, "--beam", "1", "--save", part)
+    beams, translate = set[int](), onepass.Translator.translate
+
+    def watched(self: Any, *arguments: Any) -> str:
+        beams.add(self.beam)
+        return translate(self, *arguments)
+
+    monkeypatch.setattr(onepass.Translator, "translate", watched)
     assert first == json.loads(onepass_run("adapt", model, stream, "--resume", part, "--json"))
+    assert beams == {1}
+    monkeypatch.undo()
     assert "has 4 sentences, and 5" in onepass_run("adapt", model, shorter, "--resume", part, code=1)
     assert "--static" in onepass_run("adapt", model, stream, "--resume", part, "--no-static", code=1)
     onepass_run("adapt", model, short, "--no-static", "--save", part)
