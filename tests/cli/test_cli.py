@@ -779,7 +779,7 @@ def test_a_closed_pipe_ends_quietly(libsvm: Path, tmp_path: Path, environment: d
 
 def test_a_pipe_as_standard_input(libsvm: Path, environment: dict[str, str]) -> None:
     command = [*COMMAND, "learn", "-", "--json"]
-    done = subprocess.run(command, check=True, env=environment, input=libsvm.read_bytes(), capture_output=True, timeout=60)
+    done = subprocess.run(command, check=True, env=environment, input=libsvm.read_bytes(), capture_output=True, timeout=300)
     assert json.loads(done.stdout)["examples"] == 400
     assert done.stderr == b""
 

@@ -85,7 +85,7 @@ def test_a_pass_that_is_stopped_goes_on_to_the_same_bits(stop: signal.Signals, t
         else:
             wait_for(tmp_path / "model", 300)
         os.kill(running.pid, stop)
-        _, said = running.communicate(timeout=60)
+        _, said = running.communicate(timeout=300)
     finally:
         running.kill()
     if stop != signal.SIGKILL:

@@ -958,7 +958,7 @@ def test_results_keep_the_order_of_the_items():
 def test_a_process_may_end_in_the_middle(tmp_path):
     program = f"from onepass import streams; chunks = iter(streams.open({str(many_rows(tmp_path))!r}, chunk=5)); next(chunks)"
     environment = {**os.environ, "PYTHONPATH": str(Path(streams.__file__).parents[2])}
-    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, env=environment, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, env=environment, timeout=300)
     assert done.returncode == 0
     assert not done.stderr
 
