@@ -89,6 +89,11 @@ def test_labels_are_moved_apart_but_not_further():
     assert np.diff(_spread([0.1, 0.11, 0.19, 0.2, 0.3], 0.1)) == pytest.approx([0.1] * 4)
 
 
+def test_labels_stay_beside_the_picture():
+    assert _spread([0.0, 0.0, 0.0, 0.6, 1.0, 1.0], 0.1) == pytest.approx([0.0, 0.1, 0.2, 0.6, 0.9, 1.0])
+    assert _spread([0.5, 0.5, 0.5], 0.6) == pytest.approx([0.0, 0.6, 1.2])  # more than there is room for
+
+
 def test_the_boundary_of_two_classes():
     X, y = datasets.circles(100, random_state=0)
     model = PAClassifier().fit(X, y)

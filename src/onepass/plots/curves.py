@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -138,19 +138,21 @@ class LearningCurveDisplay:
         label_ends(self.ax_, list(self.curves), ends)
 
 
-def label_ends(ax: Any, names: list[str], ends: Mapping[int, float], colours: Sequence[str | None] = ()) -> None:
-    """Names beside what they belong to, in its colour unless another is given, moved apart where they would overlap. `ends` are
-    heights, in parts of the axes, by the place of the name."""
+def label_ends(ax: Any, names: list[str], ends: Mapping[int, float]) -> None:
+    """Names beside what they belong to, in its colour, moved apart where they would overlap. `ends` are heights, in parts of the axes,
+    by the place of the name."""
     size = 9.5
     line = 1.25 * size / 72 * ax.figure.dpi / ax.get_window_extent().height
     order = sorted(ends, key=ends.__getitem__)
     for i, height in zip(order, _spread([ends[i] for i in order], line), strict=True):
-        own = (colours[i] if i < len(colours) else None) or colour(i)
-        ax.annotate(names[i], (1.0, height), (6, 0), "axes fraction", "offset points", color=own, fontsize=size, va="center")
+        ax.annotate(
+            names[i], (1.0, height), (6, 0), "axes fraction", "offset points", color=colour(i), fontsize=size, va="center"
+        )
 
 
 def _spread(heights: list[float], gap: float) -> list[float]:
-    """Ascending heights moved as little as it takes to lie `gap` apart: neighbours that collide share their middle."""
+    """Ascending heights moved as little as it takes to lie `gap` apart, and from 0 to 1 if there is room: neighbours that collide share
+    their middle."""
     groups: list[list[float]] = []  # [sum of the wanted heights of the lowest, members]
     for height in heights:
         groups.append([height, 1])
@@ -158,7 +160,9 @@ def _spread(heights: list[float], gap: float) -> list[float]:
             total, members = groups.pop()
             groups[-1][0] += total
             groups[-1][1] += members
-    return [_bottom(group, gap) + k * gap for group in groups for k in range(int(group[1]))]
+    apart = [_bottom(group, gap) + k * gap for group in groups for k in range(int(group[1]))]
+    above = max(1 - (len(apart) - 1) * gap, 0)  # the height of the lowest when all are moved up
+    return [min(max(height, k * gap), above + k * gap) for k, height in enumerate(apart)]
 
 
 def _bottom(group: list[float], gap: float) -> float:

@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 
 from onepass.evaluate import Curve, Prequential, prequential
-from onepass.evaluate.shares import LEAST, committee_of, leading
+from onepass.evaluate.shares import committee_of, leading
 from onepass.plots.curves import label_ends
-from onepass.plots.style import COLOURS, FAINT, GREY, INK, axes, colour, tidy
+from onepass.plots.style import COLOURS, FAINT, INK, axes, colour, tidy
 
 
 class SharesDisplay:
@@ -72,5 +72,5 @@ class SharesDisplay:
         tidy(ax)
         last = np.array([of[-1] for of in areas])
         middles = np.cumsum(last) - last / 2
-        label_ends(ax, large, dict(enumerate(middles.tolist())), [GREY if share < LEAST else None for share in last])
+        label_ends(ax, large, dict(enumerate(middles.tolist())))
         return self
