@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -34,7 +35,9 @@ from onepass import (
     pipeline,
 )
 from onepass.committee import auto
+from onepass.committee.scaling import Scaler
 from onepass.committee.shares import AdaHedge, FixedShare, share_out
+from onepass.evaluate.feeding import check_forgets, forget
 from shared import snapshot
 
 N, D = 150, 4
@@ -263,13 +266,23 @@ def test_shares_are_dealt_out_anew_or_are_not() -> None:
 
 
 @plain
-@pytest.mark.parametrize("weight", [1e-300, 1e-9, 1e9, 1e300])
-def test_adahedge_stands_any_weight(weight: float) -> None:
-    shares, rule = np.full(3, 1 / 3), AdaHedge(np.zeros(3), np.zeros(1))
+@pytest.mark.parametrize("name", ["fixed", "hedge", "adahedge"])
+@pytest.mark.parametrize("weight", [1e-300, 1e-9, 3000.0, 1e9, 1e300])
+def test_shares_stand_any_weight(name: str, weight: float) -> None:
+    rules = {"fixed": FixedShare(3e-4), "hedge": FixedShare(0.0), "adahedge": AdaHedge(np.zeros(3), np.zeros(1))}
+    shares, rule = np.full(3, 1 / 3), rules[name]
     for t in range(300):
         share_out(rule, np.arange(3), shares, np.eye(3)[t % 2], weight if t % 7 else 1.0)
         assert np.isfinite(shares).all()
         assert shares.sum() == pytest.approx(1)
+
+
+@plain
+def test_a_voice_comes_back_from_the_smallest_share() -> None:
+    shares, voices = np.full(2, 0.5), np.arange(2)
+    for losses in [[0.0, 9.0]] * 500 + [[9.0, 0.0]] * 500:
+        share_out(FixedShare(0.0), voices, shares, np.array(losses), 1.0)
+    assert shares[1] == pytest.approx(1)
 
 
 def test_members_whose_records_have_the_same_names_and_types() -> None:
@@ -491,6 +504,61 @@ def test_sparse_rows_and_dicts_are_centred_as_dense_ones_are() -> None:
         model.partial_fit(data, y)
     np.testing.assert_allclose(models[1].decision_function(X), models[0].decision_function(X), rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(models[2].decision_function(rows), models[0].decision_function(X), rtol=1e-6, atol=1e-6)
+
+
+@plain
+def test_the_first_number_of_a_late_feature_is_bounded() -> None:
+    """Nothing is known of its size; one of a billion would be the weights of all members for good."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 3))
+    y, errors = X[:, 0] + X[:, 1], list[float]()
+    for size in (1.0, 1e9):
+        rows = [{"a": a, "b": b} | ({"c": c * size} if t >= 500 else {}) for t, (a, b, c) in enumerate(X.tolist())]
+        scores = AutoRegressor("fast", random_state=0, grow="features").test_then_train(rows, y).ravel()
+        errors.append(float(np.mean((scores[1500:] - y[1500:]) ** 2)))
+    assert errors[1] == pytest.approx(errors[0], rel=0.05)
+
+
+@plain
+def test_deviations_below_the_range_of_numbers() -> None:
+    X, y = problem("two")
+    X[:, 1] = np.round(X[:, 1]) * 1.58e-162
+    scores = Auto("fast", random_state=0).test_then_train(X, y, classes=[False, True])
+    assert np.isfinite(scores).all()
+
+
+@plain
+def test_files_from_before_scaling_followed_features_that_shrink(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = problem("two")
+    model, file = Auto("fast", random_state=0).partial_fit(X, y, classes=[False, True]), io.BytesIO()
+    pack = Scaler._pack
+
+    def packed(self: Any) -> Any:
+        header, arrays = pack(self)
+        return header, {name: array for name, array in arrays.items() if name not in ("near", "usual", "last")}
+
+    monkeypatch.setattr(Scaler, "_pack", packed)
+    model.save(file)
+    loaded = onepass.load(io.BytesIO(file.getvalue()))
+    assert np.array_equal(loaded.decision_function(X), model.decision_function(X))
+    loaded.partial_fit(X, y)
+
+
+@plain
+def test_members_forget_and_scaling_does_not() -> None:
+    committee = Committee(shares="adahedge")
+    X, y = problem("two")
+    committee.partial_fit(X, y, classes=[False, True])
+    alone = AROWClassifier().partial_fit(X, y, classes=[False, True])
+    for model in (committee, alone):
+        check_forgets(model)
+        forget(model)
+    committee.partial_fit(X, y)
+    alone.partial_fit(X, y)
+    assert snapshot(committee.members_["arowclassifier"]) == snapshot(alone)
+    for model in (Auto("fast"), Committee([PAClassifier()])):
+        with pytest.raises(ValueError, match="Say 'reset'"):
+            check_forgets(model)
 
 
 @plain

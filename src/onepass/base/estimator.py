@@ -56,6 +56,10 @@ class Estimator(Saved, Locked, BaseEstimator):
         """The arrays of options that learners share, beside those that rules see."""
         return {}
 
+    def _forgets(self) -> bool:
+        """Whether there is something to forget but weights: averages, covariances, or what makes steps smaller with time."""
+        return any(field.fades for field in self._layout(self._known_forms[0]).values())
+
     def _layout(self, form: str) -> dict[str, Field]:
         """All arrays of the state in this form."""
         return {**self._fields(form), **self._fields_of_options()}

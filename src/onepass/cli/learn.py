@@ -328,25 +328,33 @@ class Interruptions:
 
 @contextmanager
 def _saving_on_error(watched: _Watched, path: Path | None, save_to: Callable[[Path], None]) -> Iterator[None]:
-    """If the data can't be read to its end, or the model can't be written, save what was learned, and let the error say where: if
-    not where it belongs, as its disk may be full, then in the folder for temporary files."""
+    """If the data can't be read to its end, or the model can't be written, save what was learned."""
     try:
         yield
     except Exception as error:
         if path is not None and watched.examples:
-            learned = f"what was learned from the {watched.examples:,} examples before"
-            failures = []
-            for place in (path, Path(tempfile.gettempdir(), f"{path.name}.{os.getpid()}")):
-                try:
-                    save_to(place)
-                except OSError as failure:
-                    failures.append(failure)
-                else:
-                    error.add_note(f"({learned} is in {place})")
-                    break
-            else:
-                error.add_note(f"({learned} can't be saved: {path}: {failures[0].strerror})")
+            rescue(error, f"what was learned from the {watched.examples:,} examples before", path, save_to)
         raise
+
+
+def rescue(error: Exception, learned: str, path: Path, save_to: Callable[[Path], None]) -> None:
+    """Save what was learned before an error, which is to say where: if not where it belongs, as its disk may be full, then in the
+    folder for temporary files."""
+    failures = []
+    for place in (path, Path(tempfile.gettempdir(), f"{path.name}.{os.getpid()}")):
+        try:
+            save_to(place)
+        except OSError as failure:
+            failures.append(failure)
+        else:
+            error.add_note(f"({learned} is in {place})")
+            return
+    error.add_note(f"({learned} can't be saved: {path}: {failures[0].strerror})")
+
+
+def say_no_checkpoint(after: str, error: OSError) -> None:
+    """Learning goes on: there may be room again when more was learned."""
+    click.echo(f"onepass: no checkpoint after {after} ({error.strerror}); learning goes on", err=True)
 
 
 class _Watched:
@@ -384,10 +392,8 @@ class _Watched:
             self._saved, self._due = self.examples, False
             try:
                 self._save()
-            except OSError as error:  # there may be room again when more was learned
-                click.echo(
-                    f"onepass: no checkpoint after {self.examples:,} examples ({error.strerror}); learning goes on", err=True
-                )
+            except OSError as error:
+                say_no_checkpoint(f"{self.examples:,} examples", error)
                 return
             log.info("checkpoint after %d examples", self.examples)
 

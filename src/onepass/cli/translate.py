@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from operator import truediv
@@ -13,8 +12,9 @@ from time import monotonic
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from onepass.cli.learn import Interruptions
+from onepass.cli.learn import Interruptions, rescue, say_no_checkpoint
 from onepass.cli.options import SEED, Duration, Target
 from onepass.cli.output import show
 
@@ -38,7 +38,7 @@ def translate() -> None:
 @click.option("--resume", type=click.Path(exists=True), metavar="MODEL", help="A training that was stopped, to go on with.")
 @click.option("--checkpoint", type=Duration(), default="5m", show_default=True, metavar="TIME", help="How often to save.")
 @click.option("--vocabulary", type=click.IntRange(300), default=4000, show_default=True, help="The most subwords.")
-@click.option("--width", type=click.IntRange(4), default=128, show_default=True, help="The width of the network.")
+@click.option("--width", type=click.IntRange(4), default=128, show_default=True, help="The width of the network, by 4.")
 @SEED
 @click.pass_context
 def train(
@@ -59,6 +59,8 @@ def train(
 
     Files may be packed (.gz, .xz, ...). Stopped by Ctrl-C it goes on with --resume and the same corpus, to the same bits.
     """
+    if width % 4:
+        raise click.UsageError(f"--width must be a multiple of 4, got {width}.", context)
     import onepass
     from onepass.evaluate.progress import bar
     from onepass.evaluate.translations import measure
@@ -73,6 +75,10 @@ def train(
         model = Translator(max_iter=passes, vocabulary=vocabulary, d=width, inner=4 * width, random_state=seed)
     else:
         model = _translator(onepass.load(resume), resume)
+        begun = {"passes": model.max_iter, "vocabulary": model.vocabulary, "width": model.d, "seed": model.random_state}
+        for name, value in begun.items():
+            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE and context.params[name] != value:
+                raise ValueError(f"{resume} was begun with --{name} {value}: go on with that")
     saved = monotonic()
     with Interruptions() as interruptions, bar("training") as shown:
         for progress in model.train(*map(list, zip(*corpus, strict=True)) if corpus else ([], [])):
@@ -81,7 +87,13 @@ def train(
                 shown.update(partial(truediv, progress.step, progress.total), partial(str, facts))
             ended, over = progress.step == progress.total, interruptions.pressed
             if ended or over or progress.ends_pass or monotonic() - saved > checkpoint:
-                model.save(save)
+                try:
+                    model.save(save)
+                except OSError as error:
+                    if ended or over:
+                        rescue(error, f"what was learned in {progress.step:,} steps", save, model.save)
+                        raise
+                    say_no_checkpoint(f"{progress.step:,} steps", error)
                 saved = monotonic()
             if progress.ends_pass and (held := [pair for pair in held if model.takes(*pair)]):
                 quick = model.copy().set_params(beam=1)
@@ -149,26 +161,22 @@ def adapt(
     wanted: dict[str, Any] = {"step": step, "repeats": repeats, "beam": beam}
     wanted |= {"C" if (step or learner.step) == "pa" else "rate": rate}
     learner.set_params(**{name: value for name, value in wanted.items() if value is not None})
+    learner._check_parameters()  # before anything is written
     first.set_params(beam=learner.beam)
-    found = Adaptation(**learner.metadata.get("origin", {}).get("seconds", {}), **learner._said) if resume else Adaptation()
+    found = Adaptation(**learner._said) if resume else Adaptation()
     if found.references and static != bool(found.static):
         raise ValueError(f"{resume} was stopped with {'--no-static' if static else '--static'}: go on with that")
-    saved = monotonic()
-    with (
-        Interruptions() as interruptions,
-        _kept(learner, found, stream, save) as save_now,
-        bar("adapting") as shown,
-    ):
+    if found.references and found.began != first._stamp():
+        raise ValueError(f"{resume} did not begin as {model}: go on with the model that it began as")
+    found.began = first._stamp()
+    saved, kept = monotonic(), _Kept(learner, found, stream, save)
+    with Interruptions() as interruptions, kept, bar("adapting") as shown:
         rest = interruptions.until_pressed(behind(found.references.copy(), pairs(stream)))
         for _ in along(learner, rest, first if static else None, found):
             if shown is not None:
                 shown.update(lambda: None, lambda: f"{len(found.references):,} sentences")
             if checkpoint is not None and monotonic() - saved > checkpoint:
-                try:
-                    save_now()
-                except OSError as error:  # there may be room again when more was learned
-                    missed = f"no checkpoint after {len(found.references):,} sentences ({error.strerror})"
-                    click.echo(f"onepass: {missed}; learning goes on", err=True)
+                kept.on_the_way()
                 saved = monotonic()
     if not found.references and interruptions.pressed:
         click.echo("onepass: interrupted before a first sentence; nothing was learned or saved", err=True)
@@ -189,6 +197,8 @@ def adapt(
             click.echo(f"{name}: {m.signature}")
         translating, stepping = 1000 * found.translating / n, 1000 * found.stepping / n
         click.echo(f"{n:,} sentences, on one core: {translating:.0f} ms to translate, {stepping:.0f} ms a step")
+    if kept.failure is not None:
+        raise kept.failure
     if interruptions.pressed:
         click.echo(
             f"onepass: interrupted after {n:,} sentences; {'nothing was saved' if save is None else f'go on with --resume {save}'}",
@@ -221,24 +231,42 @@ def _translator(model: Any, path: str) -> Any:
     return model
 
 
-@contextmanager
-def _kept(learner: Any, found: Any, stream: str, save: Path | None) -> Iterator[Callable[[], None]]:
-    """Gives what saves. In the end what was learned is saved, also from the sentences before one that can't be."""
+@dataclass
+class _Kept:
+    """What is learned along a stream, saved on the way and in the end, also from the sentences before one that can't be."""
 
-    def save_now() -> None:
-        if save is not None and found.references:
-            learner._said = {name: value for name, value in vars(found).items() if isinstance(value, list)}
-            seconds = {name: value for name, value in vars(found).items() if isinstance(value, float)}
-            learner.save(save, {**learner.metadata, "origin": {"file": stream, "seconds": seconds}})
+    learner: Any
+    found: Any
+    stream: str
+    path: Path | None
+    failure: OSError | None = None  # to save in the end
 
-    try:
-        yield save_now
-    except Exception as error:
-        if save is not None and found.references:
-            error.add_note(f"(what was learned from the {len(found.references):,} sentences before is in {save})")
-        raise
-    finally:
-        save_now()
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if self.path is None or not self.found.references:
+            return
+        learned = f"what was learned from the {len(self.found.references):,} sentences before"
+        if isinstance(error, Exception):
+            rescue(error, learned, self.path, self._save_to)
+            return
+        try:
+            self._save_to(self.path)
+        except OSError as failure:  # figures can be shown all the same
+            self.failure = failure
+            rescue(failure, learned, self.path, self._save_to)
+
+    def on_the_way(self) -> None:
+        """A checkpoint."""
+        try:
+            self._save_to(self.path)
+        except OSError as error:
+            say_no_checkpoint(f"{len(self.found.references):,} sentences", error)
+
+    def _save_to(self, path: Any) -> None:
+        self.learner._said = vars(self.found)
+        self.learner.save(path, {**self.learner.metadata, "origin": {"file": self.stream}})
 
 
 def _table(figures: Any, metrics: tuple[str, ...]) -> Any:

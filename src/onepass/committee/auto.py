@@ -67,6 +67,9 @@ class _Budgeted(Assembly):
             scaler.known = 0  # none of the features is centred, which would fill their zeros
         return {**parts, SCALER: scaler}
 
+    def _forgets(self) -> bool:
+        return False  # what scales the rows would forget where its features are
+
     def _scaling(self, state: State) -> Any:
         return Scaler()._record(state.parts[SCALER]) if SCALER in state.parts else Unscaled(0)
 
@@ -89,7 +92,8 @@ class Auto(Voting, _Budgeted):
 
     Rows are scaled to mean 0 and deviation 1 by those before them, as :class:`onepass.StandardScaler` does, and what is further than 4
     deviations away counts as being there. Where a feature moves away from its mean, or shrinks to less than half, its moments begin
-    anew with the last hundred rows, and a few wild numbers hardly change them. The members of the :class:`Committee` are, within a
+    anew with the last hundred rows, and a few wild numbers hardly change them. (So where a feature is small in spells of hundreds of
+    rows, and its size matters, a :class:`Committee` behind a scaler is better.) The members of the :class:`Committee` are, within a
 
     * `budget` of "best": AROW, PA with C="auto", PAMO-II of 170 dimensions with three hyperplanes each, PAMO-I of 64 dimensions, FOGD,
       and networks of 16 tanh and of 64 and 32 ReLU units with averages, FOGD with gamma = 3 / n_features, and a network of 16 tanh

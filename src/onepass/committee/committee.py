@@ -105,6 +105,9 @@ class Assembly(Learner):
     def _fails_late(self) -> bool:
         return any(member._fails_late() for member in self._everyone().values())
 
+    def _forgets(self) -> bool:
+        return any(member._forgets() for member in self._everyone().values())
+
     def _weights_are_switches(self) -> bool:
         return any(member._weights_are_switches() for member in self._everyone().values())
 
@@ -402,7 +405,8 @@ class Committee(Voting, _Chosen):
 
     So it errs about as often as the best member, without a rate to tune; 0.0003 of the shares is dealt out anew after each example, so
     that a member can come back when the stream drifts. With `shares="hedge"` nothing is dealt out anew; with "adahedge", s_i is
-    proportional to exp(-eta m_i), m_i being how often member i was wrong and eta = log(n) / (what mixing has cost so far).
+    proportional to exp(-eta m_i), m_i being how often member i was wrong (by `sample_weight`) and eta = log(n) / (what mixing has cost
+    so far).
 
     Beside the members, two kinds of voices have shares: of a member with an average, its present weights, which are better while a
     stream drifts; and the product of all, softmax(sum_i w_i a_i z_i), whose weights w follow its log loss, and which is better than
@@ -447,8 +451,9 @@ class CommitteeRegressor(Averaging, _Chosen):
 
         s_i <- (1 - 0.0003) s_i exp(-min(e_i^2 / u, 9) / 2) / sum_j ... + 0.0003 / n:
 
-    Bayes' rule for normal errors of variance u, an outlier being no more than three deviations away. Of a member with an average, the
-    present weights have a share as well.
+    Bayes' rule for normal errors of variance u, an outlier being no more than three deviations away. With `shares="hedge"` nothing is
+    dealt out anew; with "adahedge", s_i is proportional to exp(-eta L_i), L_i being the sum of min(e_i^2 / u, 9) so far and
+    eta = log(n) / (what mixing has cost so far). Of a member with an average, the present weights have a share as well.
 
     References
     ----------

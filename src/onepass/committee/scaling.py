@@ -10,7 +10,8 @@ A feature's mean and deviation are those of all rows so far, as :class:`onepass.
   feature has moved, and the rows before count no more than `SPAN` of them.
 * When the last `SPAN` scaled numbers are less than `SHRUNK` times as far from their mean as is usual, the feature has another unit: the
   deviation is less by as much, and again the rows before count no more than `SPAN` of them. Numbers that are those of the row before
-  are left out: of a sensor that is stuck, or of many zeros, nothing follows. A feature that grows shows in the squares by itself.
+  are left out: that a sensor is stuck, or has many zeros, is no other unit. A feature that grows shows in the squares by itself. (Where
+  features are small in spells of some hundred rows, and their size says something, that is a loss: members see it by the spell.)
 
 The features of the first example are centred, whether rows are dense or sparse; those that come up later, which may be many and are
 mostly 0, are divided by their deviation only, and not asked whether they move.
@@ -36,8 +37,8 @@ FAR, WILD = 4.0, 30.0
 SPAN, TREND, SHRUNK = 100.0, 1.0, 0.5
 
 # mean, squares: of each feature, and the sum of its squared deviations, of so many rows, up to row number `seen`; since then it was 0.
-# trend: the mean of its last scaled numbers; near, usual: how far from there the last ones are, and all so far; last: its last number;
-# columns: so many features are centred.
+# trend: the mean of its last scaled numbers; near, usual: how far from there the last ones were that were not those of the row before,
+# and the mean of that so far; last: its last number; columns: so many features are centred.
 Standardised = namedtuple("Standardised", "mean squares rows seen trend near usual last count columns")
 Room = namedtuple("Room", "values indices used")
 
@@ -49,7 +50,8 @@ class Scaler(Stage):
     grow: bool | str | None = parameter()
 
     _forms: ClassVar[dict[str, dict[str, Field]]] = {
-        "stage": {name: Field("features") for name in ("mean", "squares", "rows", "seen", "trend", "near", "usual", "last")}
+        "stage": {name: Field("features") for name in ("mean", "squares", "rows", "seen", "trend")}
+        | {name: Field("features", late=True) for name in ("near", "usual", "last")}
     }
 
     def _record(self, state: State) -> Standardised:
@@ -120,15 +122,22 @@ def moments(m: Any, j: Any) -> Any:
 def centred(m: Any, j: Any, x: Any) -> Any:
     """A number of a column as members see it; 0 while it has not varied."""
     mean, squares, n = moments(m, j)
-    return min(max((x - mean) / np.sqrt(squares / n), -FAR), FAR) if squares > 0 else 0.0
+    return min(max((x - mean) / np.sqrt(squares / n), -FAR), FAR) if varied(squares, n) else 0.0
+
+
+@routine
+def varied(squares: Any, n: Any) -> Any:
+    """Whether there is a deviation to divide by."""
+    return squares > 0 and squares / n > 0
 
 
 @routine
 def divided(m: Any, j: Any, x: Any) -> Any:
-    """A number that is not centred as members see it, no further away than `FAR` times as far as is usual."""
+    """A number that is not centred as members see it, no further away than `FAR` times as far as is usual, or than `FAR` while that is
+    not known."""
     mean, squares, n = moments(m, j)
-    if not squares > 0:
-        return np.float64(x)
+    if not varied(squares, n):
+        return min(max(np.float64(x), -FAR), FAR)
     far = FAR * np.sqrt(1 + mean * mean * n / squares)
     return min(max(x / np.sqrt(squares / n), -far), far)
 
@@ -137,7 +146,7 @@ def divided(m: Any, j: Any, x: Any) -> Any:
 def count_in(m: Any, j: Any, x: Any) -> Any:
     """Take a number into the moments of its feature (Welford 1962)."""
     mean, squares, n = moments(m, j)
-    if squares > 0:
+    if varied(squares, n):
         wild = WILD * np.sqrt(squares / n)
         x = min(max(x, mean - wild), mean + wild)
     error = x - mean

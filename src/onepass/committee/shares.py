@@ -42,6 +42,7 @@ KEEP = 0.999  # the past counts less and less: what was a thousand examples ago,
 STEEPEST, FAR = 30.0, 4.0  # the largest a, and how many times its usual size a score counts at the most
 PACE = 0.1  # of the weights of the product
 LEAST = 1e-15  # the least probability of a class, whatever the voices say
+SLIGHTEST = 1e-300  # the least share of a voice: from 0 none comes back
 HEAVIEST = 1e100  # sums of losses stay in range
 OUTLIER = 9.0  # how many times the usual squared error an error counts at the most
 
@@ -117,7 +118,7 @@ def fix_shares(spread: Any, heard: Any, shares: Any, losses: Any, weight: Any) -
         losses[i] = shares[i] * np.exp(-ETA * weight * (losses[i] - least))
         total += losses[i]
     for i in heard:
-        shares[i] = (1 - spread) * losses[i] / total + spread / len(heard)
+        shares[i] = max((1 - spread) * losses[i] / total + spread / len(heard), SLIGHTEST)
 
 
 @to_the_letter

@@ -128,10 +128,10 @@ def forget(model: Any) -> None:
 def check_forgets(model: Any) -> None:
     """Refuse a model that has nothing to forget but its weights."""
     core = steps_of(model)[-1]
-    if not is_ours(model) or not any(field.fades for field in core._layout(core._known_forms[0]).values()):
+    if not is_ours(model) or not core._forgets():
         raise ValueError(
             f"on_drift='forget' is for learners of onepass that average, or whose steps get smaller with time; {type(core).__name__}"
-            " with these parameters does neither. Say 'reset' to start anew."
+            " with these parameters can't. Say 'reset' to start anew."
         )
 
 

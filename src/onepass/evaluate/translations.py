@@ -34,14 +34,15 @@ def measure(translations: Sequence[str], references: Sequence[str]) -> dict[str,
 
 @dataclass
 class Adaptation:
-    """What a translator said along a stream while it learned, beside what it would have said without learning, and the seconds of one
-    core that its translations and its steps took."""
+    """What a translator said along a stream while it learned, beside what it would have said without learning; the seconds of one core
+    that its translations and its steps took; and a stamp of what it knew in the beginning."""
 
     references: list[str] = field(default_factory=list)
     static: list[str] = field(default_factory=list)
     learning: list[str] = field(default_factory=list)
     translating: float = 0.0
     stepping: float = 0.0
+    began: str = ""
 
     def parts(self) -> dict[str, slice]:
         """The whole stream and its halves, if it is long enough to have some."""
