@@ -31,7 +31,7 @@ test-slow: .venv/dev
 	@$(BIN)/pytest -q -n auto -m 'plain and not compiled and not slow' --ignore $(CONTRACT)
 
 # PyTorch is large, and nobody else needs it. Where it is installed already, `make test` runs these as well.
-test-translate: .venv/dev .venv/translate
+test-translate: .venv/dev .venv/test-translate
 	@$(BIN)/pytest -q -m '' tests/translate src/onepass/translate
 
 lint: .venv/dev
@@ -64,7 +64,7 @@ clean:
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp for each set of extras: installed again only when pyproject.toml has changed.
-.venv/dev .venv/plot .venv/bench .venv/translate: .venv/%: pyproject.toml | $(BIN)/python
+.venv/dev .venv/plot .venv/bench .venv/test-translate: .venv/%: pyproject.toml | $(BIN)/python
 	@echo "installing onepass[$*] into .venv"
 	@$(PIP) --editable ".[$*]"
 	@touch $@

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 import onepass
 from onepass.cli import main
-from onepass.evaluate.translations import adapt, effort, measure
+from onepass.evaluate.translations import Adaptation, adapt, effort, measure
 
 pytest.importorskip("torch", reason="it needs the extra, which `make test-translate` installs")
 pytest.importorskip("sacrebleu")
@@ -112,7 +112,10 @@ def test_a_signal_in_the_last_step_finds_it_finished(folder: Path, monkeypatch: 
 
 
 def bits(path: Path) -> Any:
-    return {name: array.tobytes() for name, array in onepass.load(path)._pack()[1].items()}
+    """All that was learned and said; the seconds that it took are others each time."""
+    model = onepass.load(path)
+    said = {name: value for name, value in model._said.items() if not isinstance(value, float)}
+    return said, {name: array.tobytes() for name, array in model._pack()[1].items() if name != "said"}
 
 
 def test_adapt(folder: Path) -> None:
@@ -231,6 +234,85 @@ def test_a_checkpoint_that_cannot_be_written_ends_nothing(folder: Path, monkeypa
     assert onepass.load(part).t_ == len(STREAM)
 
 
+@pytest.fixture
+def full(folder: Path, monkeypatch: Any) -> Path:
+    """A folder on a disk that is full."""
+    save, place = onepass.Translator.save, folder / "full"
+    place.mkdir(exist_ok=True)
+
+    def refused(self: Any, path: Any, *arguments: Any) -> None:
+        if place in Path(path).parents:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        save(self, path, *arguments)
+
+    monkeypatch.setattr(onepass.Translator, "save", refused)
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return place
+
+
+def rescued(folder: Path, name: str) -> Any:
+    return onepass.load(folder / f"{name}.{os.getpid()}")
+
+
+def test_a_disk_that_stays_full_loses_nothing(folder: Path, full: Path) -> None:
+    said = onepass_run("adapt", folder / "model", folder / "stream.tsv", "--save", full / "a", code=1)
+    assert "learning TER" in said  # the figures are shown all the same
+    assert "No space left on device" in said
+    assert f"12 sentences before is in {folder / 'a'}" in said
+    assert rescued(folder, "a").t_ == len(STREAM)
+    (folder / "bad.tsv").write_text("der Hund lebt\tthe dog lives\nno tab\n")
+    said = onepass_run("adapt", folder / "model", folder / "bad.tsv", "--save", full / "b", code=1)
+    assert "line 2: expected a sentence, a tab" in said
+    assert f"1 sentences before is in {folder / 'b'}" in said
+
+
+def test_training_goes_on_while_a_disk_is_full(folder: Path, full: Path) -> None:
+    said = onepass_run("train", folder / "corpus.tsv", "--passes", "3", "--width", "32", "--save", full / "c", code=1)
+    assert said.count("no checkpoint after") == 2
+    assert f"3 steps is in {folder / 'c'}" in said
+    assert rescued(folder, "c").trained_
+
+
+def test_a_rate_that_is_no_number_hurts_no_file(folder: Path) -> None:
+    kept = folder / "kept"
+    onepass_run("adapt", folder / "model", folder / "stream.tsv", "--save", kept)
+    before = kept.read_bytes()
+    for rate in ("nan", "inf", "1e999"):
+        said = onepass_run(
+            "adapt", folder / "model", folder / "stream.tsv", "--resume", kept, "--save", kept, "--rate", rate, code=1
+        )
+        assert "must be a float in the range (0.0, inf)" in said
+        assert kept.read_bytes() == before
+
+
+def test_another_model_is_not_that_which_a_stream_was_begun_with(folder: Path) -> None:
+    part, stream = folder / "part", folder / "stream.tsv"
+    onepass_run("adapt", folder / "model", stream, "--save", part)
+    for static in ("--static", "--no-static"):
+        onepass_run("adapt", folder / "model", stream, static, "--save", part)
+        assert "did not begin as" in onepass_run("adapt", part, stream, static, "--resume", part, code=1)
+
+
+def test_facts_of_ones_own_are_no_part_of_a_stream(folder: Path) -> None:
+    """Metadata are the user's; what a stream is gone on with is not among them."""
+    own, part = folder / "own", folder / "part"
+    for facts in ({"origin": "godot"}, {"origin": {"seconds": 5}}):
+        onepass.load(folder / "model").save(own, facts)
+        onepass_run("adapt", folder / "model", folder / "stream.tsv", "--resume", own, "--save", part)
+        assert onepass.load(part).t_ == len(STREAM)
+
+
+def test_a_training_is_gone_on_with_as_it_was_begun(folder: Path) -> None:
+    half, arguments = folder / "half", ["train", folder / "corpus.tsv", "--save", folder / "other"]
+    model = onepass.Translator(max_iter=4, d=32, inner=128, random_state=0)
+    next(model.train(*map(list, zip(*PAIRS, strict=True))))
+    model.save(half)
+    for name, value, own in (("passes", 9, 4), ("width", 64, 32), ("vocabulary", 900, 4000), ("seed", 7, 0)):
+        said = onepass_run(*arguments, "--resume", half, f"--{name}", value, code=1)
+        assert f"was begun with --{name} {own}" in said
+    assert "a multiple of 4" in onepass_run(*arguments, "--width", "6", code=2)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_wait_for_a_sentence(folder: Path, waiting: Any, number: int) -> None:
     part = folder / f"waiting{number}"
@@ -280,8 +362,8 @@ def test_a_stream_is_gone_on_with_as_it_was_begun(folder: Path, monkeypatch: Any
 
 def test_what_a_long_stream_said_can_be_saved(folder: Path) -> None:
     """The header of a file has 100 MB at most."""
-    model = onepass.load(folder / "model")
-    model._said = {"references": ["\u6f22" * 1000] * 20_000}
+    model, texts = onepass.load(folder / "model"), ["\u6f22" * 1000] * 20_000
+    model._said = vars(Adaptation(references=texts, learning=texts))
     model.save(folder / "long")
     assert onepass.load(folder / "long")._said == model._said
     assert model.copy()._said == {}

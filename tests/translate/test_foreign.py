@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 from typing import Any
 
 import pytest
+from safetensors.numpy import load as arrays_of
+from safetensors.numpy import save as packed
 
 import onepass
 from onepass import ModelFileError, Translator
@@ -32,7 +35,7 @@ def tokenizer() -> Any:
 def model(request: Any, tokenizer: Any) -> Any:
     torch.manual_seed(0)
     ids = {"pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0}
-    n = len(tokenizer)
+    n = len(tokenizer) + 8  # as T5 itself has more than its tokenizer uses
     if request.param == "T5":
         sizes = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 1, "num_decoder_layers": 1, "num_heads": 2}
         return transformers.T5ForConditionalGeneration(transformers.T5Config(vocab_size=n, **sizes, **ids))
@@ -76,3 +79,49 @@ def test_resuming_gives_the_same_bits(model: Any, tokenizer: Any) -> None:
     }
     with pytest.raises(ModelFileError, match="adapting"):
         onepass.load(io.BytesIO(file.getvalue()))
+
+
+def test_the_model_is_the_callers(model: Any, tokenizer: Any) -> None:
+    """Who goes on training it elsewhere does neither change the translator, nor find dropout switched off."""
+    model.train()
+    translator = Translator.adapting(model, tokenizer)
+    before = translator.loss(*PAIR)
+    assert model.training
+    with torch.no_grad():
+        for value in model.parameters():
+            value += 1
+    assert translator.loss(*PAIR) == before
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_half_precision_is_learned_in_single(model: Any, tokenizer: Any, kind: str) -> None:
+    translator, file = Translator.adapting(model.to(getattr(torch, kind)), tokenizer), io.BytesIO()
+    translator.learn_one(*PAIR)
+    translator.save(file)
+    resumed = Translator.adapting(model, tokenizer).resume(io.BytesIO(file.getvalue()))
+    assert resumed.loss(*PAIR) == translator.loss(*PAIR)
+
+
+def test_a_damaged_file_is_not_gone_on_with(model: Any, tokenizer: Any) -> None:
+    translator, file = Translator.adapting(model, tokenizer, step="adam"), io.BytesIO()
+    translator.learn_one(*PAIR)
+    translator.save(file, {"a": 1})
+    arrays, header = arrays_of(file.getvalue()), json.loads(header_of(file.getvalue()))
+    other = Translator.adapting(model, tokenizer, C=0.1)
+    for damage in (
+        {"parameters": None},
+        {"parameters": {"steps": 1}},
+        {"parameters": []},
+        {"known": {**header["known"], "rule": "newton"}},
+        {"known": {name: value for name, value in header["known"].items() if name != "rule"}},
+    ):
+        damaged = packed(arrays, {"onepass": json.dumps(header | damage)})
+        with pytest.raises(ModelFileError, match="can't be gone on with"):
+            other.resume(io.BytesIO(damaged))
+    assert (other.step, other.C, other.t_) == ("pa", 0.1, 0)
+    assert other.resume(io.BytesIO(file.getvalue())).metadata == {"a": 1}
+
+
+def header_of(content: bytes) -> str:
+    size = int.from_bytes(content[:8], "little")
+    return str(json.loads(content[8 : 8 + size])["__metadata__"]["onepass"])

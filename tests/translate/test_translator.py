@@ -25,6 +25,9 @@ from onepass import DivergedError, ModelFileError, Translator
 torch = pytest.importorskip("torch", reason="it needs the extra, which `make test-translate` installs")
 pytest.importorskip("sentencepiece")
 
+pytest.importorskip("sacrebleu")
+
+from onepass.evaluate.translations import Adaptation  # noqa: E402
 from onepass.translate.translator import steadily  # noqa: E402
 
 STEPS = ("adagrad", "adadelta", "sgd", "adam", "pa")
@@ -377,6 +380,12 @@ def test_a_divergent_step_is_refused(trained: Translator, step: str, rate: float
     model.set_params(rate=None).learn_one(*STREAM[0])
 
 
+def test_an_error_tells_the_loss_of_before(trained: Translator) -> None:
+    model = trained.copy().set_params(step="sgd", rate=30.0, repeats=3)
+    with pytest.raises(DivergedError, match=f"from {model.loss(*STREAM[0]):.3g} to"):
+        model.learn_one(*STREAM[0])
+
+
 def test_sides_must_be_equal(trained: Translator) -> None:
     model = trained.copy()
     for call in (model.fit, model.partial_fit, model.test_then_train):
@@ -398,6 +407,63 @@ def test_parameters_are_checked(trained: Translator, wrong: dict[str, Any]) -> N
         tiny(**wrong).fit(GERMAN, ENGLISH)
     with pytest.raises(ValueError, match=next(iter(wrong))):
         trained.copy().set_params(**wrong).translate(GERMAN[0])
+
+
+def test_no_file_is_written_that_could_not_be_loaded(trained: Translator) -> None:
+    for wrong in ({"step": "newton"}, {"C": float("nan")}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            trained.copy().set_params(**wrong).save(io.BytesIO())
+
+
+def test_a_training_does_not_undo_what_was_learned_between_its_steps() -> None:
+    model = tiny()
+    steps = model.train(GERMAN, ENGLISH)
+    next(steps)
+    model.learn_one(*STREAM[0])
+    before = bits(model)
+    with pytest.raises(ValueError, match="learned something else"):
+        next(steps)
+    assert bits(model) == before
+
+
+def test_who_starts_anew_keeps_nothing_of_a_stream(trained: Translator) -> None:
+    model = trained.copy()
+    model._said = vars(Adaptation(references=["a dog"], learning=["a cat"]))
+    assert loaded(saved(model))._said == model._said
+    assert loaded(saved(model.set_params(max_iter=1).fit(GERMAN, ENGLISH)))._said == {}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [1],
+        5,
+        "x",
+        {},
+        {"references": ["a"]},
+        {"static": ["a"]},
+        {"learning": [1]},
+        {"learning": "a"},
+        {"began": 1},
+        {"more": 1},
+    ],
+)
+def test_what_was_said_along_a_stream_is_checked(trained: Translator, wrong: Any) -> None:
+    model, right = trained.copy(), vars(Adaptation(references=["a", "b"], learning=["c", "d"]))
+    model._said = right | wrong if isinstance(wrong, dict) and wrong else {"x": wrong}
+    with pytest.raises(ModelFileError, match="damaged"):
+        loaded(saved(model))
+
+
+def test_a_word_that_is_cut_has_more_subwords(trained: Translator) -> None:
+    """The longest reference can be typed character by character."""
+    model = trained.copy().set_params(beam=1)
+    subwords, n = model._known().subwords, 500
+    while not model.takes(GERMAN[0], " ".join(["stands"] * n)):
+        n -= 1
+    cut = " ".join(["stands"] * n)[:-1]
+    assert len(subwords.encode(cut)) > 502
+    assert model.translate(GERMAN[0], cut).startswith(cut)
 
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, "4"])

@@ -1,13 +1,15 @@
 """Models of Hugging Face's `transformers` that translate (any class for sequence to sequence), as networks and subwords of ours.
 
-The module is asked with weights from outside, so that it never changes: versions, undoing and files are those of our own network. It is
-asked for a whole translation at every word, since what its kinds of models keep of earlier words differs.
+A copy of the module is asked, in single precision and with weights from outside, so that it never changes: versions, undoing and files
+are those of our own network. It is asked for a whole translation at every word, since what its kinds of models keep of earlier words
+differs.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import deepcopy
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -30,10 +32,10 @@ class Foreign:
     """A model for sequence to sequence, as a network. Weights that are not to be trained stay as they are."""
 
     def __init__(self, module: Any) -> None:
-        self.module, config = module.eval(), module.config
+        self.module, config = deepcopy(module).to("cpu", torch.float32).eval(), module.config
         self.vocabulary = int(config.vocab_size)
         self.pad, self.begin, self.end = config.pad_token_id, config.decoder_start_token_id, config.eos_token_id
-        self._trained = {name: value for name, value in module.named_parameters() if value.requires_grad}
+        self._trained = {name: value for name, value in self.module.named_parameters() if value.requires_grad}
         self.shapes: Shapes = {name: tuple(value.shape) for name, value in self._trained.items()}
         self.size = sum(map(math.prod, self.shapes.values()))
 
@@ -66,8 +68,8 @@ class Foreign:
 class ForeignWords(Marked):
     """The subwords of a tokenizer that marks the beginnings of words as sentencepiece does."""
 
-    def __init__(self, tokenizer: Any, begin: int) -> None:
-        self._tokenizer, self._begin = tokenizer, begin
+    def __init__(self, tokenizer: Any, network: Foreign) -> None:
+        self._tokenizer, self._begin, self._size = tokenizer, network.begin, network.vocabulary
 
     def encode(self, text: str) -> list[int]:
         """The numbers of a translation's subwords."""
@@ -87,7 +89,9 @@ class ForeignWords(Marked):
 
     @cached_property
     def pieces(self) -> list[bytes]:
-        """The bytes of each subword, a blank before the first of a word; those that are no text have none."""
+        """The bytes of each subword, a blank before the first of a word; those that are no text have none, and so have numbers of the
+        network that the tokenizer does not use."""
         special = set(self._tokenizer.all_special_ids)
-        pieces = self._tokenizer.convert_ids_to_tokens(range(len(self._tokenizer)))
-        return [b"" if i in special else piece.replace(SPACE, " ").encode() for i, piece in enumerate(pieces)]
+        used = self._tokenizer.convert_ids_to_tokens(range(min(len(self._tokenizer), self._size)))
+        pieces = [b"" if i in special else piece.replace(SPACE, " ").encode() for i, piece in enumerate(used)]
+        return pieces + [b""] * (self._size - len(pieces))

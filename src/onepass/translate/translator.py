@@ -114,9 +114,9 @@ class _Knowing(Saved, Locked, BaseEstimator):
     """What has versions of its knowledge; readers take one, and a writer puts another in its place."""
 
     _state: Knowledge | None = None
-    # The texts of a stream along which `onepass translate adapt` learned, for going on with it. In a file they are bytes: the header,
-    # where metadata are, has 100 MB at most.
-    _said: Mapping[str, list[str]] = MappingProxyType({})
+    # What was said along a stream by `onepass translate adapt`, for going on with it: an `evaluate.translations.Adaptation` as a dict.
+    # In a file it is bytes: the header, where metadata are, has 100 MB at most.
+    _said: Mapping[str, Any] = MappingProxyType({})
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._state is not None
@@ -205,7 +205,7 @@ class Translator(_Knowing):
             fresh._state = None
             for _ in fresh.train(X, y):
                 pass
-            self._state = fresh._state
+            self._state, self._said = fresh._state, {}
         return self
 
     def train(self, X: Iterable[str], y: Iterable[str]) -> Iterator[Progress]:
@@ -214,7 +214,7 @@ class Translator(_Knowing):
         self._check_parameters()
         texts = _corpus(X, y)
         with self._lock, steadily():
-            known = self._state
+            known = latest = self._state
             if known is None:
                 seed = int(check_random_state(self.random_state).randint(2**31 - 1))
                 subwords = Subwords.found([text for pair in texts for text in pair], self.vocabulary)
@@ -243,12 +243,16 @@ class Translator(_Knowing):
                 if t <= training.t:
                     continue
                 with self._lock, steadily():
+                    if self._state is not latest:
+                        raise ValueError(
+                            "The translator learned something else after the last step: this training can't go on from there."
+                        )
                     batch = [pairs[place] for place in places]
                     loss, w, moments = train_step(known.network, known.w, training.moments, batch, training.seed, t, total)
                     if not math.isfinite(loss):
                         raise DivergedError(f"The loss of step {t} is {loss}: the training has diverged.")
                     training = replace(training, t=t, moments=moments, corpus=stamp)
-                    known = self._state = replace(known, w=w, training=None if t == total else training)
+                    known = latest = self._state = replace(known, w=w, training=None if t == total else training)
                 ends = i + 1 == len(several)
                 yield Progress(t, total, number + ends, ends, loss)
 
@@ -311,7 +315,8 @@ class Translator(_Knowing):
         if prefix == "":
             with steadily(), torch.no_grad():
                 return search(known.network, known.views, source, beam, most)
-        _checked(prefix, known.subwords.encode, "prefix")
+        # A word that is cut may have as many subwords more as the one that it was cut in has bytes.
+        _checked(prefix, known.subwords.encode, "prefix", LONGEST + max(map(len, known.subwords.pieces)))
         whole, _, begun = prefix.rpartition(" ")
         forced, rest = known.subwords.encode(whole), f" {begun}".encode()
 
@@ -367,18 +372,20 @@ class Translator(_Knowing):
     def _learned(self, known: Knowledge, pair: Pair) -> Knowledge:
         sources, targets = padded([pair[0]]), padded([pair[1]])
         rate = self.C if self.step == "pa" else RATES[self.step] if self.rate is None else self.rate
-        w, moments, t, first = known.w, known.moments, known.t, math.inf
+        w, moments, t, losses = known.w, known.moments, known.t, list[float]()
         for _ in range(self.repeats):
             loss, g = gradient(known.network, w, sources, targets)
-            first = min(first, loss)
-            if not math.isfinite(loss) or not math.isfinite(float(g.dot(g))):
+            losses.append(loss if math.isfinite(float(g.dot(g))) else math.inf)
+            if not math.isfinite(losses[-1]):
                 break
             t += 1
             w, moments = step(self.step, w, g, loss, float(rate), moments, t)
         after = replace(known, w=w, moments=moments, t=t, count=known.count + 1, training=None)
-        with torch.no_grad():
-            loss = _loss(after, [pair])
-        if not loss <= first + math.log(known.network.vocabulary):
+        if math.isfinite(losses[-1]):
+            with torch.no_grad():
+                losses.append(_loss(after, [pair]))
+        first, loss = losses[0], losses[-1]
+        if not (math.isfinite(loss) and loss <= first + math.log(known.network.vocabulary)):
             raise DivergedError(
                 f"The step would bring the loss of the correction from {first:.3g} to {loss:.3g} and was not made: the weights are as"
                 f" before. Make {'C' if self.step == 'pa' else 'rate'} smaller than {rate:g}."
@@ -395,7 +402,7 @@ class Translator(_Knowing):
         translator._check_parameters()
         network = Foreign(model)
         w = network.vector()
-        words = ForeignWords(tokenizer, network.begin)
+        words = ForeignWords(tokenizer, network)
         translator._state = Knowledge(network, words, w, translator.step, started(translator.step, w))
         return translator
 
@@ -413,11 +420,15 @@ class Translator(_Knowing):
         known, (header, arrays) = self._known(), read(path)
         if header.get("class") != "Translator" or (header.get("known") or {}).get("network") != _about(known.network):
             raise ModelFileError(f"{name_of(path)} was not saved by a translator of this model.")
-        translator = type(self)(**{name: unpack_value(value) for name, value in header["parameters"].items()})
-        translator._check_parameters()
+        try:
+            translator = type(self)(**{name: unpack_value(value) for name, value in header["parameters"].items()})
+            translator._check_parameters()
+            state, facts = _unpacked(header["known"], arrays, known.network, known.subwords), dict(header.get("metadata") or {})
+        except Exception as error:  # whatever a damaged header leads to
+            raise ModelFileError(f"{name_of(path)} can't be gone on with: {error}") from error
         with self._lock:
             self.set_params(**translator.get_params(deep=False))
-            self._state = _unpacked(header["known"], arrays, known.network, known.subwords)
+            self._state, self._metadata = state, facts
         return self
 
     # --- what all models have ---
@@ -435,7 +446,14 @@ class Translator(_Knowing):
 
     # --- files ---
 
+    def _stamp(self) -> str:
+        """What tells one's weights and subwords from another's."""
+        known = self._known()
+        content = known.w.numpy().tobytes() + known.subwords.content
+        return hashlib.blake2b(content, digest_size=16).hexdigest()
+
     def _pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        self._check_parameters()  # or the file could not be loaded
         parameters = {name: pack_value(value) for name, value in self.get_params(deep=False).items()}
         header: dict[str, Any] = {"class": "Translator", "parameters": parameters, "known": None}
         known = self._state
@@ -476,7 +494,7 @@ class Translator(_Knowing):
                 f"The model file is damaged: it has {len(subwords)} subwords and weights for {network.vocabulary}."
             )
         if "said" in arrays:
-            translator._said = json.loads(_bytes(arrays, "said"))
+            translator._said = _told(json.loads(_bytes(arrays, "said")))
         translator._state = _unpacked(packed, arrays, network, subwords)
         return translator
 
@@ -487,6 +505,20 @@ def _bytes(arrays: dict[str, Array], name: str) -> bytes:
     if array.dtype != np.uint8 or array.ndim != 1:
         raise ModelFileError(f"The model file is damaged: its array {name!r} is no bytes.")
     return array.tobytes()
+
+
+def _told(said: Any) -> dict[str, Any]:
+    """What was said along a stream, checked."""
+    kinds = {"references": list, "static": list, "learning": list, "translating": float, "stepping": float, "began": str}
+    if not isinstance(said, dict) or {name: type(value) for name, value in said.items()} != kinds:
+        raise ModelFileError("The model file is damaged: what it says of a stream is not what was written.")
+    texts, n = [said["references"], said["static"], said["learning"]], len(said["references"])
+    if any(not isinstance(text, str) for several in texts for text in several) or [len(said["static"]) or n, len(texts[2])] != [
+        n,
+        n,
+    ]:
+        raise ModelFileError("The model file is damaged: the sentences of its stream and their translations are not as many.")
+    return said
 
 
 def _about(network: Any) -> dict[str, Any]:
@@ -576,14 +608,14 @@ def _is_empty(text: str) -> bool:
     return not text.replace(SPACE, " ").strip()
 
 
-def _checked(text: str, tokens_of: Callable[[str], list[int]], what: str) -> list[int]:
+def _checked(text: str, tokens_of: Callable[[str], list[int]], what: str, most: int = LONGEST) -> list[int]:
     _check_text(text)
     if _is_empty(text):
         raise ValueError(f"The {what} is empty: give one word at least.")
     tokens = tokens_of(text)
-    if len(tokens) > LONGEST + 2:
+    if len(tokens) > most + 2:
         raise ValueError(
-            f"The {what} has {len(text.split()):,} words, which are {len(tokens):,} subwords, and {LONGEST} are the most: cut it up."
+            f"The {what} has {len(text.split()):,} words, which are {len(tokens):,} subwords, and {most} are the most: cut it up."
         )
     return tokens
 
