@@ -37,6 +37,7 @@ from onepass import (
 from onepass.committee import auto
 from onepass.committee.scaling import Scaler
 from onepass.committee.shares import AdaHedge, FixedShare, share_out
+from onepass.compiled.compiler import entry_point
 from onepass.evaluate.feeding import check_forgets, forget
 from shared import snapshot
 
@@ -233,6 +234,11 @@ def test_the_mean_of_numbers_is_that_of_the_twin(rule: str) -> None:
     np.testing.assert_allclose(list(committee.shares_.values()), twin.shares, rtol=1e-8, atol=1e-12)
 
 
+@entry_point
+def dealt(rule: Any, heard: Any, shares: Any, losses: Any, weight: Any) -> None:
+    share_out(rule, heard, shares, losses, weight)
+
+
 @plain
 @pytest.mark.parametrize("kind", ["random", "one is better", "takes turns"])
 def test_adahedge_loses_no_more_than_its_paper_says(kind: str) -> None:
@@ -245,7 +251,7 @@ def test_adahedge_loses_no_more_than_its_paper_says(kind: str) -> None:
     shares, rule, mean = np.full(K, 1 / K), AdaHedge(np.zeros(K), np.zeros(1)), 0.0
     for t in range(T):
         mean += shares @ losses[t]
-        share_out(rule, np.arange(K), shares, losses[t].copy(), 1.0)
+        dealt(rule, np.arange(K), shares, losses[t].copy(), 1.0)
         assert shares.min() >= 0
         assert shares.sum() == pytest.approx(1)
     assert mean - losses.sum(axis=0).min() <= np.sqrt(T * np.log(K)) + 4 / 3 * np.log(K) + 2
@@ -258,7 +264,7 @@ def test_shares_are_dealt_out_anew_or_are_not() -> None:
     for spread in (3e-4, 0.0):
         shares = np.full(2, 0.5)
         for t in range(2000):
-            share_out(FixedShare(spread), np.arange(2), shares, np.array([0.0, 1.0] if t < 1000 else [1.0, 0.0]), 1.0)
+            dealt(FixedShare(spread), np.arange(2), shares, np.array([0.0, 1.0] if t < 1000 else [1.0, 0.0]), 1.0)
             if shares[1] > 0.5:
                 soon.setdefault(spread, t - 1000)
     assert soon[3e-4] < 30
@@ -272,7 +278,7 @@ def test_shares_stand_any_weight(name: str, weight: float) -> None:
     rules = {"fixed": FixedShare(3e-4), "hedge": FixedShare(0.0), "adahedge": AdaHedge(np.zeros(3), np.zeros(1))}
     shares, rule = np.full(3, 1 / 3), rules[name]
     for t in range(300):
-        share_out(rule, np.arange(3), shares, np.eye(3)[t % 2], weight if t % 7 else 1.0)
+        dealt(rule, np.arange(3), shares, np.eye(3)[t % 2], weight if t % 7 else 1.0)
         assert np.isfinite(shares).all()
         assert shares.sum() == pytest.approx(1)
 
@@ -281,7 +287,7 @@ def test_shares_stand_any_weight(name: str, weight: float) -> None:
 def test_a_voice_comes_back_from_the_smallest_share() -> None:
     shares, voices = np.full(2, 0.5), np.arange(2)
     for losses in [[0.0, 9.0]] * 500 + [[9.0, 0.0]] * 500:
-        share_out(FixedShare(0.0), voices, shares, np.array(losses), 1.0)
+        dealt(FixedShare(0.0), voices, shares, np.array(losses), 1.0)
     assert shares[1] == pytest.approx(1)
 
 
