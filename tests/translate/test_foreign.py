@@ -110,6 +110,8 @@ def test_a_damaged_file_is_not_gone_on_with(model: Any, tokenizer: Any) -> None:
     other = Translator.adapting(model, tokenizer, C=0.1)
     for damage in (
         {"parameters": None},
+        {"known": None},
+        {"known": [1]},
         {"parameters": {"steps": 1}},
         {"parameters": []},
         {"known": {**header["known"], "rule": "newton"}},

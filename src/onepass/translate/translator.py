@@ -418,9 +418,9 @@ class Translator(_Knowing):
     def resume(self, path: str | os.PathLike[str] | IO[bytes]) -> Self:
         """Go on with what was learned about the model that `adapting` was given, when that was saved."""
         known, (header, arrays) = self._known(), read(path)
-        if header.get("class") != "Translator" or (header.get("known") or {}).get("network") != _about(known.network):
-            raise ModelFileError(f"{name_of(path)} was not saved by a translator of this model.")
         try:
+            if header["class"] != "Translator" or (header["known"] or {}).get("network") != _about(known.network):
+                raise ModelFileError("it was not saved by a translator of this model")
             translator = type(self)(**{name: unpack_value(value) for name, value in header["parameters"].items()})
             translator._check_parameters()
             state, facts = _unpacked(header["known"], arrays, known.network, known.subwords), dict(header.get("metadata") or {})
@@ -512,12 +512,11 @@ def _told(said: Any) -> dict[str, Any]:
     kinds = {"references": list, "static": list, "learning": list, "translating": float, "stepping": float, "began": str}
     if not isinstance(said, dict) or {name: type(value) for name, value in said.items()} != kinds:
         raise ModelFileError("The model file is damaged: what it says of a stream is not what was written.")
-    texts, n = [said["references"], said["static"], said["learning"]], len(said["references"])
-    if any(not isinstance(text, str) for several in texts for text in several) or [len(said["static"]) or n, len(texts[2])] != [
-        n,
-        n,
-    ]:
-        raise ModelFileError("The model file is damaged: the sentences of its stream and their translations are not as many.")
+    several, n = [said["references"], said["learning"], said["static"] or said["references"]], len(said["references"])
+    if any(len(texts) != n or not all(isinstance(text, str) for text in texts) for texts in several):
+        raise ModelFileError(
+            "The model file is damaged: the sentences of its stream and their translations do not fit together."
+        )
     return said
 
 
