@@ -38,7 +38,9 @@ def translate() -> None:
 @click.option("--resume", type=click.Path(exists=True), metavar="MODEL", help="A training that was stopped, to go on with.")
 @click.option("--checkpoint", type=Duration(), default="5m", show_default=True, metavar="TIME", help="How often to save.")
 @click.option("--vocabulary", type=click.IntRange(300), default=4000, show_default=True, help="The most subwords.")
-@click.option("--width", type=click.IntRange(4), default=128, show_default=True, help="The width of the network, by 4.")
+@click.option(
+    "--width", type=click.IntRange(4), default=128, show_default=True, help="The width of the network, a multiple of 4."
+)
 @SEED
 @click.pass_context
 def train(
@@ -166,9 +168,10 @@ def adapt(
     found = Adaptation(**learner._said) if resume else Adaptation()
     if found.references and static != bool(found.static):
         raise ValueError(f"{resume} was stopped with {'--no-static' if static else '--static'}: go on with that")
-    if found.references and found.began != first._stamp():
+    began = first._stamp()
+    if found.references and found.began != began:
         raise ValueError(f"{resume} did not begin as {model}: go on with the model that it began as")
-    found.began = first._stamp()
+    found.began = began
     saved, kept = monotonic(), _Kept(learner, found, stream, save)
     with Interruptions() as interruptions, kept, bar("adapting") as shown:
         rest = interruptions.until_pressed(behind(found.references.copy(), pairs(stream)))

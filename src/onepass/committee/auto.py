@@ -101,7 +101,7 @@ class Auto(Voting, _Budgeted):
     * `budget` of "fast": AROW, PA with C="auto", PAMO-I of 64 dimensions and FOGD with averages, FOGD with gamma = 3 / n_features, and
       a network of 16 tanh units.
 
-    An average and the present weights of a member have shares of their own. An example of 20 features takes 10 or 4 microseconds on one
+    An average and the present weights of a member have shares of their own. An example of 20 features takes 11 or 4 microseconds on one
     core.
 
     Rows of more than 1,000 features, and hashed ones, are for linear members alone; the former are not centred,

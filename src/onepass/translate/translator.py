@@ -315,7 +315,7 @@ class Translator(_Knowing):
         if prefix == "":
             with steadily(), torch.no_grad():
                 return search(known.network, known.views, source, beam, most)
-        # A word that is cut may have as many subwords more as the one that it was cut in has bytes.
+        # A text that can be learned may be cut within a subword, of which then each byte may be one.
         _checked(prefix, known.subwords.encode, "prefix", LONGEST + max(map(len, known.subwords.pieces)))
         whole, _, begun = prefix.rpartition(" ")
         forced, rest = known.subwords.encode(whole), f" {begun}".encode()
